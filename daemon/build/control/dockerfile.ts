@@ -22,7 +22,7 @@ import { buildOptions } from './build-options.ts';
 import { loadDefinition, loadIgnore, refuseOtherSyntax, type Definition } from './definition.ts';
 import { finishedConfig, imageIdOf } from './finished-config.ts';
 import { readOptions, type FrontendOptions } from './options.ts';
-import { tellWarnings } from './tell-warnings.ts';
+import { tellUnusedCaches, tellWarnings } from './tell-warnings.ts';
 import { chainOf, VertexProgress } from './vertex-progress.ts';
 import type { Vertices } from './vertices.ts';
 
@@ -79,6 +79,9 @@ class Reading implements Disposable {
     this.#definition = definition;
     this.#check = options.check;
     this.#options = buildOptions(options, { ...build, ignorePatterns });
+    if (options.importsCache) {
+      tellUnusedCaches(build.vertices, definition);
+    }
   }
 
   async graph(): Promise<BuildGraph> {

@@ -28,6 +28,8 @@ export interface FrontendOptions {
   check: string;
   /** What is asked instead of a build: `frontend.lint`; `''` = nothing. */
   subrequest: string;
+  /** The client names caches to be imported, which is not there yet. */
+  importsCache: boolean;
 }
 
 type Attributes = ReadonlyMap<string, string>;
@@ -36,13 +38,9 @@ type Attributes = ReadonlyMap<string, string>;
 const YES = /^(?:1|t|true)$/i;
 
 /** What says only what the client can do, or is for records that are not kept. */
-const TOLD = new Set([
-  'frontend.caps',
-  'build-arg:BUILDKIT_MULTI_PLATFORM',
-  'build-arg:BUILDKIT_BUILD_NAME',
-  'cache-imports',
-  'cache-from',
-]);
+const TOLD = new Set(['frontend.caps', 'build-arg:BUILDKIT_MULTI_PLATFORM', 'build-arg:BUILDKIT_BUILD_NAME']);
+/** A cache that cannot be imported is no reason to fail: what it would give is built, and the client is told. */
+const CACHE_IMPORTS = ['cache-imports', 'cache-from'];
 const TOLD_PREFIX = /^(?:vcs|local-sessionid|sharedkey):/;
 
 const KNOWN = new Set([
@@ -89,6 +87,7 @@ export function readOptions(attributes: Attributes): FrontendOptions {
     cacheNamespace: text('build-arg:BUILDKIT_CACHE_MOUNT_NS'),
     check: text('build-arg:BUILDKIT_DOCKERFILE_CHECK'),
     subrequest: text('requestid'),
+    importsCache: CACHE_IMPORTS.some((name) => !['', '[]', 'null'].includes(text(name))),
   };
 }
 
@@ -109,10 +108,10 @@ function refuse(attributes: Attributes): void {
     if (name === 'build-arg:BUILDKIT_SYNTAX') {
       refuseSyntax(value);
     }
-    // A cache that cannot be imported is no reason to fail; what it would give is built.
     const isRead =
       KNOWN.has(name) ||
       TOLD.has(name) ||
+      CACHE_IMPORTS.includes(name) ||
       TOLD_PREFIX.test(name) ||
       /^(?:build-arg|label|context):/.test(name);
     if (!isRead && value !== '') {

@@ -23,3 +23,19 @@ export function tellWarnings(
     })),
   });
 }
+
+/** Tells a client that the caches it names (`--cache-from`) are not looked into. */
+export function tellUnusedCaches({ log }: Vertices, { name, text, vertex }: Definition): void {
+  log.add({
+    warnings: [
+      {
+        vertex,
+        short: 'caches are not imported yet: --cache-from has no effect',
+        detail: 'Only the cache of this engine is used.',
+        url: '',
+        source: { filename: name, data: text },
+        lines: { from: 1, to: 1 },
+      },
+    ],
+  });
+}

@@ -2,6 +2,7 @@ import { invalidArgument } from '../../base/errors.ts';
 import type { Dockerfile } from '../dockerfile/parse.ts';
 import type { Vertex } from '../graph/op.ts';
 import { unify } from '../graph/unify.ts';
+import { located } from './located.ts';
 import { Linter, type LintConfig, type LintWarning } from './lint/linter.ts';
 import type { BaseImage, BuildOptions, FrontendPorts } from './options.ts';
 import { localVertex, setWantedPaths } from './sources/source-tree.ts';
@@ -118,8 +119,10 @@ async function beginStages(build: Build, stages: Stages, targets: readonly Stage
 }
 
 function readSteps(build: Build, stage: Stage): void {
-  if (stage.base?.state !== undefined) {
-    stage.state = stateOnStage(stage.base.state);
+  const { base, lines } = stage;
+  if (base?.state !== undefined) {
+    const below = base.state;
+    stage.state = located(lines, () => stateOnStage(below, base));
   }
   const { state } = stage;
   if (state === undefined || stage.isDone) {

@@ -50,6 +50,7 @@ test('what clients send is read', () => {
     cacheNamespace: 'space',
     check: '',
     subrequest: '',
+    importsCache: false,
   });
   expect(read({ 'no-cache': '' }).noCache).toBe('all');
 });
@@ -84,4 +85,12 @@ test('the frontend of Dockerfiles is built in under all its names', () => {
 test('patterns of a .dockerignore, as the client applies them', () => {
   const text = '\uFEFF# no\n *.log \n\n! kept.log\n/a//b/./c/\nx/../y\n# not this\n';
   expect(ignorePatterns(text)).toEqual(['*.log', '!kept.log', 'a/b/c', 'y']);
+});
+
+test.each([
+  [{ 'cache-from': 'registry/app:cache' }, true],
+  [{ 'cache-imports': '[{"Type":"registry"}]' }, true],
+  [{ 'cache-imports': '[]' }, false],
+])('caches to be imported are noted, so that the client is told: %j', (attributes, importsCache) => {
+  expect(readOptions(new Map(Object.entries(attributes)))).toMatchObject({ importsCache });
 });

@@ -4,7 +4,7 @@ import {
   parseReference,
   withDefaultTag,
 } from '../../../../storage/references/reference.ts';
-import { unreachable } from '../../../base/errors.ts';
+import { notImplemented, unreachable } from '../../../base/errors.ts';
 import type { Vertex } from '../../graph/op.ts';
 import { warnOfImagePlatform } from '../lint/from.ts';
 import { locatedAsync } from '../located.ts';
@@ -28,6 +28,9 @@ export async function beginStage(build: Build, stage: Stage): Promise<StageState
     }
     const reference = fullName(stage.reference);
     const context = findContext(options, reference, platform);
+    if (context?.kind === 'source' && stage.plan !== undefined) {
+      throw noImage(stage.reference);
+    }
     return context === undefined
       ? await beginImage(build, stage, { reference, platform })
       : await beginContext(build, context, { name: stage.reference, platform });
@@ -133,8 +136,21 @@ function newState(
   };
 }
 
+/** Its files are no layers. As they are, they can be copied and mounted. */
+function noImage(name: string): Error {
+  return notImplemented(
+    `FROM ${name}: a directory or a repository as the base of a stage is not supported yet: COPY --from=${name}`,
+  );
+}
+
 /** A stage on another: all that it has, but for the triggers, which have been run. */
-export function stateOnStage(base: StageState): StageState {
+export function stateOnStage(
+  base: StageState,
+  { context, plan }: Pick<Stage, 'context' | 'plan'>,
+): StageState {
+  if (context?.kind === 'source') {
+    throw noImage(plan?.name ?? '');
+  }
   const { OnBuild: _, ...config } = base.image.config;
   return { ...base, env: new Map(base.env), image: { ...base.image, config }, last: new Map() };
 }

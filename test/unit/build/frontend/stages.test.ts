@@ -103,6 +103,19 @@ const LOCAL = {
   followPaths: [],
 };
 
+test.each([
+  ['directly', ['FROM files', 'RUN x'], 1],
+  ['by a stage', ['FROM missing AS files', 'FROM files', 'RUN x'], 2],
+])('a directory of the client is no base of a stage: %s', async (_how, lines, line) => {
+  const contexts = new Map([['files', { kind: 'source', op: LOCAL, name: 'files' }]] as const);
+  await expect(read(lines, { options: { contexts } })).rejects.toMatchObject({
+    code: 'not_implemented',
+    message:
+      'FROM files: a directory or a repository as the base of a stage is not supported yet: COPY --from=files',
+    details: { line },
+  });
+});
+
 test('named contexts stand for images, for stages and for what is copied from', async () => {
   const contexts = new Map([
     ['debian:12', { kind: 'image', reference: 'golang:1.24' }],
