@@ -112,6 +112,7 @@ test('a manager that is removed: each blob it held is made again, once, and no o
   hosts.delete('n3');
   await look();
   await until('two copies of each', allTwice);
+  await until('both to be counted', () => one.copied + two.copied >= 2);
   // n1 gives the first blob and n2 the third; both had the second.
   expect([one.copied, two.copied]).toEqual([1, 1]);
 });
@@ -128,5 +129,7 @@ test('a manager that does not answer counts until it is lost; a copy that fails 
     await clock.advance(limits.hubRepairRetryMs);
     return await allTwice();
   });
+  // A copy is there a moment before it is counted.
+  await until('both to be counted', () => one.copied + two.copied >= 2);
   expect([one.copied, two.copied]).toEqual([1, 1]);
 });
