@@ -33,6 +33,9 @@ export const buildkitLimits = {
   buildLogBytesMax: 32 * 1024 * 1024,
   /** Builds by BuildKit's clients at a time. */
   buildsMax: 256,
+  /** What an ended build has reported is kept for a client that asks for it a moment later. */
+  buildEndedKeptMs: 10_000,
+  buildsEndedMax: 32,
   /** What a step said before another build waited for it, and is told to that one. */
   buildReplayedLogBytesMax: 256 * 1024,
   /** Operations of all builds at a time: each may be a container with a network. */

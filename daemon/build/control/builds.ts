@@ -26,6 +26,7 @@ import type { CacheKeeper } from '../cache/keeper.ts';
 import { recordTest } from '../cache/filters.ts';
 import { nowMs } from '../cache/records.ts';
 import { buildDockerfile } from './dockerfile.ts';
+import { EndedBuilds } from './ended-builds.ts';
 import { exportImage, readExport, type Export } from './export.ts';
 import { RunningBuild } from './running-build.ts';
 
@@ -45,10 +46,12 @@ export interface BuildsDeps {
 export class Builds implements BuildkitPort {
   readonly #deps: BuildsDeps;
   readonly #running = new Map<string, RunningBuild>();
+  readonly #ended: EndedBuilds;
   readonly #waiting = new Set<() => void>();
 
   constructor(deps: BuildsDeps) {
     this.#deps = deps;
+    this.#ended = new EndedBuilds(deps.clock);
   }
 
   worker(): BuildWorker {
@@ -81,7 +84,8 @@ export class Builds implements BuildkitPort {
   }
 
   async *status(ref: string, signal: AbortSignal): AsyncGenerator<BuildUpdate> {
-    yield* (await this.#find(ref, signal)).vertices.log.read(signal);
+    const log = this.#ended.find(ref) ?? (await this.#find(ref, signal)).vertices.log;
+    yield* log.read(signal);
   }
 
   async ping(ref: string, signal: AbortSignal): Promise<void> {
@@ -219,6 +223,7 @@ export class Builds implements BuildkitPort {
     }
     const running = new RunningBuild({ session, entitlements }, this.#deps.clock);
     this.#running.set(ref, running);
+    this.#ended.forget(ref);
     this.#waiting.forEach((tell) => tell());
     const abort = (): void => running.cancel('context canceled');
     signal.addEventListener('abort', abort, { once: true });
@@ -231,6 +236,7 @@ export class Builds implements BuildkitPort {
       signal.removeEventListener('abort', abort);
       this.#running.delete(ref);
       running.end();
+      this.#ended.keep(ref, running.vertices.log);
       void this.#deps.keeper.collect().catch((error: unknown) => {
         this.#deps.log.error({ err: error }, 'results of builds were not looked through');
       });
