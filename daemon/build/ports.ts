@@ -81,6 +81,8 @@ export interface LayerCommand {
   /** For errors. */
   command: readonly string[];
   files: readonly HiddenFile[];
+  /** `NAME=value` of secrets, which are stored nowhere. */
+  variables: readonly string[];
   /** Places that were made to mount something there: empty ones are no changes. */
   mountPoints: Readonly<Record<string, 'directory' | 'file'>>;
   output(stream: number, bytes: Buffer): void;

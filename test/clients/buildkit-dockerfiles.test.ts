@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
@@ -136,6 +136,9 @@ describeEngine(
       await must(docker('build', '--progress=plain', ...args, folder));
       expect(await said('secret', 'cat', '/file')).toMatch(/^[0-9a-f]{64} {2}-\n400\n12\n$/);
       expect(await said('secret', 'sh', '-c', 'ls /run/secrets 2>/dev/null || true')).toBe('');
+      // Nor is it in a row, or what is left of one.
+      const { status } = spawnSync('grep', ['-rqaF', 'do not tell', engine.daemon.paths.dataRoot]);
+      expect(status).toBe(1);
       const required = write('required', {
         Dockerfile: 'FROM busybox\nRUN --mount=type=secret,id=gone,required=true true\n',
       });

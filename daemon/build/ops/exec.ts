@@ -27,6 +27,7 @@ export async function runExec(
     body: bodyOf(op, mounts),
     command: op.argv,
     files: mounts.files,
+    variables: mounts.env,
     mountPoints: mounts.mountPoints,
     output: (stream, bytes) => context.log(stream === 2 ? 2 : 1, bytes),
     signal,
@@ -34,10 +35,12 @@ export async function runExec(
 }
 
 function bodyOf(op: ExecOp, mounts: ExecMounts): ContainerCreateRequest {
+  // A secret takes the place of a variable of its name.
+  const secrets = new Set(mounts.env.map((pair) => nameOf(pair)));
   return {
     Cmd: [...op.argv],
     Entrypoint: [''],
-    Env: [...op.env, ...op.quietEnv, ...mounts.env],
+    Env: [...op.env, ...op.quietEnv].filter((pair) => !secrets.has(nameOf(pair))),
     WorkingDir: op.directory,
     User: op.user,
     ...(op.hostname !== '' && { Hostname: op.hostname }),
@@ -53,4 +56,8 @@ function bodyOf(op: ExecOp, mounts: ExecMounts): ContainerCreateRequest {
       Tmpfs: mounts.tmpfs,
     },
   };
+}
+
+function nameOf(pair: string): string {
+  return pair.split('=', 1)[0] ?? '';
 }

@@ -83,7 +83,11 @@ export function makeExecProcess(
 }
 
 function ownVariables(context: ContainerContext, container: Container): string[] {
-  return [...linkVariables(context, container), ...hubTokenVariables(context, container)];
+  return [
+    ...linkVariables(context, container),
+    ...hubTokenVariables(context, container),
+    ...container.unstoredVariables,
+  ];
 }
 
 function foreignNamespace(

@@ -39,6 +39,8 @@ export interface Container {
   startedAtMs: number | undefined;
   /** A build still needs it, until this fires: no prune takes it. */
   neededUntil: AbortSignal | undefined;
+  /** `NAME=value` of a build's secrets, for its process alone: they go with this daemon, as the build does. */
+  unstoredVariables: readonly string[];
   /** A start is under way, to the moment its command runs: signals wait for that. */
   isBeingStarted: boolean;
   /** Restarts under way: the end in between is not the end, `--rm` waits. */
@@ -69,6 +71,7 @@ export function newContainer(
     startWithDaemon: undefined,
     startedAtMs: undefined,
     neededUntil: undefined,
+    unstoredVariables: [],
     isBeingStarted: false,
     restarts: 0,
     pendingRelease: undefined,

@@ -34,7 +34,7 @@ export interface CreateOptions {
   keepUntil?: AbortSignal;
   ofBuild?: ContainerSpec['ofBuild'];
   /** A command of a build, on layers that no image has. No client can ask for it. */
-  step?: { root: ResolvedImage; files: readonly HiddenFile[] };
+  step?: { root: ResolvedImage; files: readonly HiddenFile[]; variables: readonly string[] };
   /** For a task of the swarm, with files that nothing shows: its secrets. No client can ask for it. */
   task?: { files: readonly HiddenFile[] };
 }
@@ -99,6 +99,7 @@ export async function createContainer(
     state: { status: 'created', exitCode: 0, error: '' },
   });
   container.neededUntil = options.keepUntil;
+  container.unstoredVariables = options.step?.variables ?? [];
   refuseRemovedSources(context, sources);
   machine.create(container, [containerEvent(container, 'create')], storeVolumes);
   rollback.commit();

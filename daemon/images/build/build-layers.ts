@@ -190,7 +190,7 @@ async function readAgain(
 
 async function run(builder: BuilderContext, asked: Parameters<BuildLayers['run']>[0]): Promise<PinnedLayers> {
   const { images, containers } = builder;
-  const { layerIds, body, command, files, mountPoints, signal } = asked;
+  const { layerIds, body, command, files, variables, mountPoints, signal } = asked;
   const chainId = layerIds.map((id) => images.index.layer(id)).at(-1)?.chainId ?? '';
   const name = chainId === '' ? `sha256:${createHash('sha256').digest('hex')}` : chainId;
   const host: CommandHost = {
@@ -205,7 +205,8 @@ async function run(builder: BuilderContext, asked: Parameters<BuildLayers['run']
     },
   };
   const root = { id: name, layerIds: [...layerIds], config: {}, os: 'linux', architecture: '' };
-  const id = await runCommand(host, { body: { ...body, Image: name }, command, step: { root, files } });
+  const step = { root, files, variables };
+  const id = await runCommand(host, { body: { ...body, Image: name }, command, step });
   try {
     await using tar = await containers.layerOf(id, signal, mountPoints);
     return tar.isEmpty

@@ -15,6 +15,8 @@ import type { HiddenFile } from '../../containers/request/mounts/hidden-files.ts
 export interface StepRoot {
   root: { id: string; layerIds: number[]; config: ContainerConfig; os: string; architecture: string };
   files: readonly HiddenFile[];
+  /** `NAME=value`, of its process alone: they are in memory and in no row. */
+  variables: readonly string[];
 }
 
 /** Containers that RUN needs. Satisfied by the container domain. */
