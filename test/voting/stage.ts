@@ -96,6 +96,14 @@ export class Stage implements AsyncDisposable {
     );
   }
 
+  /** Throws with the end of its log for a daemon that has ended by itself. */
+  allRun(): void {
+    const [dead] = this.swarm.nodes.filter(({ daemon }) => !daemon.isRunning());
+    if (dead !== undefined) {
+      throw new Error(`${dead.hostname} has ended by itself:\n${dead.daemon.log().slice(-4000)}`);
+    }
+  }
+
   /** The number of the manager that leads, as those say that are not `besides`. */
   async leader(...besides: number[]): Promise<number> {
     let found = 0;

@@ -82,6 +82,7 @@ needsEngine(
     });
     await stage.complete();
     await sleep(AFTER_MS);
+    stage.allRun();
     happening.to = Date.now();
     await until('requests to be over', () => clients.overBefore > happening.to);
     const counts = countsOf(happening, clients.asked);
