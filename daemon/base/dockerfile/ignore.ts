@@ -47,7 +47,7 @@ function parseRule(line: string): Rule[] {
   }
   const trimmed = line.trim();
   const isException = trimmed.startsWith('!');
-  const pattern = clean(isException ? trimmed.slice(1).trim() : trimmed);
+  const pattern = cleanPattern(isException ? trimmed.slice(1).trim() : trimmed);
   if (isException && pattern === '') {
     throw invalidArgument(
       `failed to parse .dockerignore: illegal exclusion pattern: ${JSON.stringify(trimmed)}`,
@@ -57,7 +57,7 @@ function parseRule(line: string): Rule[] {
 }
 
 /** Without `.`, `..` where it can be taken back, doubled, leading and trailing slashes. */
-function clean(pattern: string): string {
+export function cleanPattern(pattern: string): string {
   const parts: string[] = [];
   for (const part of pattern.split('/')) {
     if (part === '..') {

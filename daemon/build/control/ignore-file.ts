@@ -1,3 +1,5 @@
+import { cleanPattern } from '../../base/dockerfile/ignore.ts';
+
 /**
  * The patterns of a `.dockerignore`, as the client is to apply them: one a line, without comments, cleaned, `!` kept.
  * The client refuses what it cannot read. Pure.
@@ -10,20 +12,7 @@ export function ignorePatterns(text: string): string[] {
     .flatMap((line) => {
       const trimmed = line.trim();
       const isException = trimmed.startsWith('!');
-      const pattern = clean(isException ? trimmed.slice(1).trim() : trimmed);
+      const pattern = cleanPattern(isException ? trimmed.slice(1).trim() : trimmed);
       return pattern === '' ? [] : [isException ? `!${pattern}` : pattern];
     });
-}
-
-/** Without `.`, `..` where it can be taken back, doubled, leading and trailing slashes. */
-function clean(pattern: string): string {
-  const parts: string[] = [];
-  for (const part of pattern.split('/')) {
-    if (part === '..') {
-      parts.pop();
-    } else if (part !== '' && part !== '.') {
-      parts.push(part);
-    }
-  }
-  return parts.join('/');
 }

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { ContainerConfig } from '../../../api/types/container.ts';
 import { invalidArgument, invariant } from '../../base/errors.ts';
+import { jsonWords } from '../../base/dockerfile/json-words.ts';
 import { parseSignal } from '../../base/signals.ts';
 import { parseHealthcheck } from './healthcheck.ts';
 import { expandText, expandWords, splitWords, type Variables } from '../../base/dockerfile/words.ts';
@@ -96,30 +97,6 @@ export function applyInstruction(
 /** `["a", "b"]` as it is, anything else for the shell. */
 function command(config: ContainerConfig, change: Change): string[] {
   return jsonWords(change.rest) ?? [...(config.Shell ?? SHELL), change.rest];
-}
-
-/**
- * A JSON array of strings; undefined when the text is none (then it means itself, as in a Dockerfile). Throws
- * invalid_argument for one of anything else.
- */
-export function jsonWords(text: string): string[] | undefined {
-  if (!text.startsWith('[')) {
-    return undefined;
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Not JSON: the shell form, where "[" is a command.
-    return undefined;
-  }
-  if (!Array.isArray(value)) {
-    return undefined;
-  }
-  if (!value.every((item) => typeof item === 'string')) {
-    throw invalidArgument('when using JSON array syntax, arrays must be comprised of strings only');
-  }
-  return value;
 }
 
 /**

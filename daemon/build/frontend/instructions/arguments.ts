@@ -1,31 +1,8 @@
 import { invalidArgument } from '../../../base/errors.ts';
+import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { rawWords } from '../../../base/dockerfile/words.ts';
 import type { Instruction } from '../../dockerfile/instruction.ts';
 import type { Argument, Pair } from './command.ts';
-
-/**
- * The strings of a JSON array; undefined where the text is none, and means itself. Throws invalid_argument for an array
- * of anything else. Pure.
- */
-export function jsonWords(text: string): string[] | undefined {
-  if (!text.trimStart().startsWith('[')) {
-    return undefined;
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The shell form, where `[` is a command.
-    return undefined;
-  }
-  if (!Array.isArray(value)) {
-    return undefined;
-  }
-  if (!value.every((item) => typeof item === 'string')) {
-    throw invalidArgument('when using JSON array syntax, arrays must be comprised of strings only');
-  }
-  return value;
-}
 
 /** A JSON array, or words between blanks. Pure. */
 export function wordList(text: string): string[] {

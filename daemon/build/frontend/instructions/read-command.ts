@@ -1,7 +1,8 @@
 import { EngineError, invalidArgument, isEngineError, unreachable } from '../../../base/errors.ts';
 import { parseSignal } from '../../../base/signals.ts';
 import type { Instruction } from '../../dockerfile/instruction.ts';
-import { commandWords, jsonWords, readArguments, readPairs, wordList } from './arguments.ts';
+import { jsonWords } from '../../../base/dockerfile/json-words.ts';
+import { commandWords, readArguments, readPairs, wordList } from './arguments.ts';
 import type { Command } from './command.ts';
 import { readFiles } from './read-files.ts';
 import { readHealthcheck } from './read-healthcheck.ts';

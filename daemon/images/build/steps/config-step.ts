@@ -1,15 +1,9 @@
+import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { posix } from 'node:path';
 import type { ContainerConfig, HealthConfig } from '../../../../api/types/container.ts';
 import { invalidArgument } from '../../../base/errors.ts';
 import { formatDuration } from '../../../base/go/duration.ts';
-import {
-  applyInstruction,
-  exposedWords,
-  jsonWords,
-  pairs,
-  variablesOf,
-  type Change,
-} from '../../commit/changes.ts';
+import { applyInstruction, exposedWords, pairs, variablesOf, type Change } from '../../commit/changes.ts';
 import { expandText, splitWords } from '../../../base/dockerfile/words.ts';
 import { parseArg } from '../args.ts';
 import type { Instruction } from '../dockerfile/parse.ts';

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { invalidArgument, notImplemented } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
 import { toBytes, type FilesView } from '../../../../storage/files/view.ts';
-import { jsonWords } from '../../commit/changes.ts';
+import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { expandText } from '../../../base/dockerfile/words.ts';
 import { isRepository, isUrl } from '../context/remote.ts';
 import { downloadFile } from '../download.ts';

@@ -2,7 +2,8 @@ import type { ContainerCreateRequest } from '../../../../api/types/container.ts'
 import { EngineError, errorText, invalidArgument, isEngineError } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
 import { shortId } from '../../../base/ids.ts';
-import { jsonWords, variablesOf } from '../../commit/changes.ts';
+import { jsonWords } from '../../../base/dockerfile/json-words.ts';
+import { variablesOf } from '../../commit/changes.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { outputTo } from '../progress.ts';
 import type { StepRoot } from '../ports.ts';
