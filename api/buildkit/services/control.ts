@@ -84,7 +84,8 @@ function solveOf(request: SolveMessage): SolveRequest {
     frontend,
     attributes: frontendAttrs,
     exporters: exporters.length > 0 ? exporters : old,
-    cacheExports: cache.exports.map(({ type }) => type),
+    cacheExports: cache.exports.map(({ type, attrs }) => ({ type, attributes: attrs })),
+    cacheImports: cache.imports.map(({ type, attrs }) => ({ type, attributes: attrs })),
     entitlements,
     hasDefinition: (definition?.def.length ?? 0) > 0 || frontendInputs.size > 0,
   };

@@ -1,6 +1,12 @@
 import type { BuildSession } from './session.ts';
 import type { BuildUpdate } from './status.ts';
 
+/** A cache outside the engine, as a client names it: `registry` with `ref`, `local` with `dest`. */
+export interface NamedCache {
+  type: string;
+  attributes: ReadonlyMap<string, string>;
+}
+
 /** What a client of BuildKit asks to be solved. */
 export interface SolveRequest {
   /** Chosen by the client. */
@@ -10,7 +16,8 @@ export interface SolveRequest {
   frontend: string;
   attributes: ReadonlyMap<string, string>;
   exporters: readonly { type: string; attributes: ReadonlyMap<string, string> }[];
-  cacheExports: readonly string[];
+  cacheExports: readonly NamedCache[];
+  cacheImports: readonly NamedCache[];
   entitlements: readonly string[];
   /** The client sent a graph, or results of its own as inputs. */
   hasDefinition: boolean;

@@ -26,6 +26,7 @@ import type { CacheKeeper } from '../cache/keeper.ts';
 import { recordTest } from '../cache/filters.ts';
 import { nowMs } from '../cache/records.ts';
 import { buildDockerfile } from './dockerfile.ts';
+import { readCacheExports } from './cache-exports.ts';
 import { EndedBuilds } from './ended-builds.ts';
 import { exportImage, readExport, type Export } from './export.ts';
 import { RunningBuild } from './running-build.ts';
@@ -68,6 +69,7 @@ export class Builds implements BuildkitPort {
 
   async solve(request: SolveRequest, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const target = readExport(request);
+    readCacheExports(request.cacheExports);
     if (request.hasDefinition) {
       throw notImplemented('graphs of other frontends (LLB) are not supported yet');
     }

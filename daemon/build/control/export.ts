@@ -9,11 +9,7 @@ export interface Export {
 }
 
 /** Reads what a client wants of the result. Throws not_implemented by name. Pure. */
-export function readExport({ exporters, cacheExports, entitlements }: SolveRequest): Export | undefined {
-  const [cacheExport] = cacheExports;
-  if (cacheExport !== undefined) {
-    throw notImplemented(`cache export ${cacheExport} is not supported yet`);
-  }
+export function readExport({ exporters, entitlements }: SolveRequest): Export | undefined {
   const entitlement = entitlements.find((name) => name !== 'network.host');
   if (entitlement !== undefined) {
     throw notImplemented(`entitlement ${entitlement} is not supported`);

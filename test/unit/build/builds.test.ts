@@ -15,6 +15,7 @@ const REQUEST: SolveRequest = {
   attributes: new Map(),
   exporters: [],
   cacheExports: [],
+  cacheImports: [],
   entitlements: [],
   hasDefinition: false,
 };
