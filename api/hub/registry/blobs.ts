@@ -46,7 +46,7 @@ export async function getBlob(exchange: Exchange, { name, digest }: BlobName): P
     const read = blob.read?.bind(blob);
     await (read === undefined
       ? pipeline(blob.stream(start, end), res)
-      : sendRange(read, { start, end }, res));
+      : sendRange({ digest, size: blob.size, read }, { start, end }, res));
   } catch (error) {
     // A client that has what it wants, or goes away, hangs up.
     if (errnoOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE') {

@@ -1,11 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { limits } from '../../../daemon/base/limits.ts';
-import type { RegistryBlob } from '../../types/hub/registry.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { SentPieces, type HeldPiece, type ReadableBlob } from './sent-pieces.ts';
 
-type Read = NonNullable<RegistryBlob['read']>;
-
-/** Memory that bytes were sent from, for those that are sent next: the kernel gives new memory page by page. */
-const spare: Buffer[] = [];
+/** Of all answers. */
+const pieces = new SentPieces();
 
 /**
  * Sends bytes of a blob, from `start` to `end`, both included, as the body of an answer and ends it. While a piece goes
@@ -13,18 +11,18 @@ const spare: Buffer[] = [];
  * with what reading throws.
  */
 export async function sendRange(
-  read: Read,
+  blob: ReadableBlob,
   { start, end }: { start: number; end: number },
   res: ServerResponse,
 ): Promise<void> {
-  let position = start;
+  const { pieceBytes } = pieces;
   let sending: Promise<void> = Promise.resolve();
-  while (position <= end) {
-    const buffer = spare.pop() ?? Buffer.allocUnsafeSlow(limits.hubSentPieceBytes);
-    const piece = buffer.subarray(0, Math.min(buffer.length, end + 1 - position));
-    const [bytes] = await Promise.all([read(piece, position), sending]);
-    position += bytes;
-    sending = send(res, piece.subarray(0, bytes)).then(() => giveBack(buffer));
+  for (let number = Math.floor(start / pieceBytes); number * pieceBytes <= end; number += 1) {
+    const first = number * pieceBytes;
+    const piece = pieces.hold(blob, number);
+    // Where the piece is there and the kernel takes all of it at once, others have their turns between two pieces.
+    const [bytes] = await givenBackOnFailure(piece, Promise.all([piece.bytes, sending, nextTurn()]));
+    sending = sendPiece(res, piece, bytes.subarray(Math.max(0, start - first), end + 1 - first));
     // Told by whoever waits for it: the next turn, or the last line.
     sending.catch(() => undefined);
   }
@@ -32,7 +30,29 @@ export async function sendRange(
   res.end();
 }
 
-/** Resolves when the kernel has taken all of it. Memory of what failed may still be in use: it is not given back. */
+async function givenBackOnFailure<T>(piece: HeldPiece, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    // Others may wait for what is read by this answer's blob, which is closed next.
+    await Promise.allSettled([piece.bytes]);
+    piece.giveBack(true);
+    throw error;
+  }
+}
+
+/** Memory of what failed may still be in use. */
+async function sendPiece(res: ServerResponse, piece: HeldPiece, bytes: Buffer): Promise<void> {
+  let isSent = false;
+  try {
+    await send(res, bytes);
+    isSent = true;
+  } finally {
+    piece.giveBack(isSent);
+  }
+}
+
+/** Resolves when the kernel has taken all of it. */
 function send(res: ServerResponse, piece: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     if (res.destroyed) {
@@ -50,12 +70,6 @@ function send(res: ServerResponse, piece: Buffer): Promise<void> {
       }
     });
   });
-}
-
-function giveBack(buffer: Buffer): void {
-  if (spare.length < limits.hubSentPiecesSpare) {
-    spare.push(buffer);
-  }
 }
 
 function hungUp(): Error {

@@ -204,7 +204,7 @@ export const hubLimits = {
   hubRepairRetryMs: 20_000,
   hubRepairPauseMs: 10,
   hubRepairBytesPerSecond: 50_000_000,
-  /** A piece of a blob that is sent, of which an answer has two; and how much of such memory is kept for the next. */
+  /** A piece of a blob that is sent, of which an answer has two at most; and how many are kept for the next answers. */
   hubSentPieceBytes: 256 * 1024,
   hubSentPiecesSpare: 64,
   /** How long a host that leaves hands over what it alone holds, and when a worker tries again. */
