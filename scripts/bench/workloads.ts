@@ -2,6 +2,7 @@ import type { TestDaemon } from '../../test/support/engine/daemon.ts';
 import { sleep } from '../../test/support/engine/http.ts';
 import { getFiles, manyFiles, putFiles } from './archives.ts';
 import { buildWorkloads } from './builds.ts';
+import { buildkitWorkloads } from './buildkit/workloads.ts';
 import { controlWorkloads } from './control.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
@@ -27,6 +28,7 @@ export const workloads: readonly Workload[] = [
   ...registryWorkloads(),
   ...networkWorkloads,
   ...buildWorkloads,
+  ...buildkitWorkloads,
   ...swarmWorkloads,
   ...overlayWorkloads,
   ...overlayTaskWorkloads,
