@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Dialect } from '../versions/dialect.ts';
 
 /** A body as it goes out, and how many bytes that is, in decimal. */
@@ -30,6 +31,27 @@ export function jsonLineOf(body: unknown, legacy: unknown, dialect: Dialect): Wh
 
 /** JSON with the newline that dockerd sends. */
 export function jsonLine(body: unknown): WholeText {
-  const text = `${JSON.stringify(body)}\n`;
+  const text = `${jsonOf(body)}\n`;
   return { text, bytes: String(Buffer.byteLength(text)) };
+}
+
+function jsonOf(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch (error) {
+    if (!(error instanceof TypeError)) {
+      throw error;
+    }
+    return withBigints(body);
+  }
+}
+
+/** What a JSON number of JavaScript does not hold is a bigint, in few answers, and is spelled out. */
+function withBigints(body: unknown): string {
+  // No text of a client has it.
+  const mark = randomUUID();
+  const marked = JSON.stringify(body, (_key, value: unknown) =>
+    typeof value === 'bigint' ? `${mark}${value}` : value,
+  );
+  return marked.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
 }

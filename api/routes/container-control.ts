@@ -44,6 +44,9 @@ export const containerControlRoutes: readonly ServedRoute[] = [
       if (speaks('kernel-memory-is-ignored')) {
         delete body.KernelMemory;
       }
+      if (speaks('kernel-memory-tcp-is-ignored')) {
+        delete body.KernelMemoryTCP;
+      }
       return ok(await containers.update(params['id'] ?? '', body));
     },
   }),

@@ -45,6 +45,15 @@ export const containerRoutes: readonly ServedRoute[] = [
       if (speaks('kernel-memory-is-ignored')) {
         delete body.HostConfig?.KernelMemory;
       }
+      if (speaks('kernel-memory-tcp-is-ignored')) {
+        delete body.HostConfig?.KernelMemoryTCP;
+      }
+      if (speaks('endpoints-alone-have-macs') && body.MacAddress) {
+        throw invalidArgument(
+          'container-wide MAC address no longer supported; use endpoint-specific MAC address instead ' +
+            `(MacAddress: ${JSON.stringify(body.MacAddress)})`,
+        );
+      }
       const options = { ...defined({ platform: query.text('platform') }), signal };
       return created(await containers.create(query.text('name'), body, options));
     },
@@ -53,8 +62,12 @@ export const containerRoutes: readonly ServedRoute[] = [
     id: 'container.inspect',
     method: 'GET',
     path: '/containers/:id/json',
-    handler: async ({ params, query }, { containers }) =>
-      ok(await containers.inspect(ref(params), { size: query.bool('size') })),
+    handler: async ({ params, query }, { containers }) => {
+      const told = await containers.inspect(ref(params), { size: query.bool('size') });
+      const { MacAddress, ...Config } = told.Config;
+      // As it is where it can be: it is put into JSON once (api/pipeline/json-text.ts).
+      return MacAddress === undefined ? ok(told) : ok({ ...told, Config }, { MacAddress });
+    },
   }),
   route({
     id: 'container.start',

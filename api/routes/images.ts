@@ -11,16 +11,22 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.list',
     method: 'GET',
     path: '/images/json',
-    partly: 'an image is of one platform: no Manifests, no Identity',
-    handler: async ({ query }, { images }) =>
-      ok(
+    partly:
+      'an image is of one platform and has one manifest: no Descriptor, no Signature and Build in Identity',
+    handler: async ({ query }, { images }) => {
+      const [manifests, identity] = [query.bool('manifests'), query.bool('identity')];
+      if (identity && !manifests) {
+        throw invalidArgument('conflicting options: identity requires manifests=1');
+      }
+      const options = { all: query.bool('all'), filters: query.filters(), manifests, identity };
+      return ok(
         await images.list({
-          all: query.bool('all'),
-          filters: query.filters(),
+          ...options,
           sharedSize: query.bool('shared-size'),
           digests: query.bool('digests'),
         }),
-      ),
+      );
+    },
   }),
   route({
     id: 'image.create',
@@ -106,11 +112,12 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.inspect',
     method: 'GET',
     path: '/images/*name/json',
-    partly: 'an image is of one platform: no Manifests, no Identity',
+    partly:
+      'an image is of one platform and has one manifest: no Descriptor, no Signature and Build in Identity',
     handler: async ({ params, query }, { images }) => {
-      const asked = platformOf(query);
-      if (asked.platform !== undefined && query.bool('manifests')) {
-        throw invalidArgument('parameters platform and manifests cannot both be given');
+      const asked = { ...platformOf(query), manifests: query.bool('manifests') };
+      if (asked.platform !== undefined && asked.manifests) {
+        throw invalidArgument('conflicting options: manifests and platform options cannot both be set');
       }
       const name = params['name'] ?? '';
       const [image, legacy] = await Promise.all([images.inspect(name, asked), images.legacy(name)]);

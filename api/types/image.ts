@@ -13,6 +13,40 @@ export interface ImageSummary {
   SharedSize: number;
   Labels: StringMap | null;
   Containers: number;
+  /** When asked for. */
+  Manifests?: ImageManifest[];
+}
+
+/** A manifest of an image. An image of this engine is of one platform, and has one. */
+export interface ImageManifest {
+  /** Digest of the manifest. */
+  ID: string;
+  Descriptor: { mediaType: string; digest: string; size: number; platform: OciPlatform };
+  Available: boolean;
+  /** Bytes. `Content`: of blobs that are kept as they are in the registry; `Total`: with the unpacked files. */
+  Size: { Content: number; Total: number };
+  Kind: 'image';
+  ImageData: {
+    Platform: OciPlatform;
+    Identity?: ImageIdentity;
+    Size: { Unpacked: number };
+    /** Ids. */
+    Containers: string[];
+  };
+}
+
+/** OCI image-spec, `platform` of a descriptor. */
+export interface OciPlatform {
+  architecture: string;
+  os: string;
+  'os.version'?: string;
+  variant?: string;
+}
+
+/** Where an image is known to come from. */
+export interface ImageIdentity {
+  /** Repositories it was pulled from or pushed to. */
+  Pull: { Repository: string }[];
 }
 
 export interface ImageInspect {
@@ -21,7 +55,8 @@ export interface ImageInspect {
   RepoDigests: string[];
   Parent?: string;
   Comment?: string;
-  Created: string;
+  /** Left out where the image does not say. */
+  Created?: string;
   DockerVersion?: string;
   Author?: string;
   Config: ContainerConfig | null;
@@ -33,6 +68,10 @@ export interface ImageInspect {
   GraphDriver: { Name: string; Data: StringMap | null };
   RootFS: { Type: string; Layers?: string[] };
   Metadata: { LastTagTime: string };
+  /** When asked for. */
+  Manifests?: ImageManifest[];
+  /** Left out where nothing is known. */
+  Identity?: ImageIdentity;
 }
 
 /** What clients before 1.52 get instead; of before 1.45 are Container and ContainerConfig. */

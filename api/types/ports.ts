@@ -245,9 +245,12 @@ export interface ImagePort {
     filters: Filters;
     sharedSize: boolean;
     digests: boolean;
+    manifests: boolean;
+    /** In the manifests. */
+    identity: boolean;
   }): Promise<ImageSummary[]>;
   /** `platform`: throws not_found where the image is for another one; also of the others below. */
-  inspect(ref: string, options: { platform?: ImagePlatform }): Promise<ImageInspect>;
+  inspect(ref: string, options: { platform?: ImagePlatform; manifests: boolean }): Promise<ImageInspect>;
   /** Of the same image; asked for in the same turn of the event loop. */
   legacy(ref: string): Promise<LegacyImage>;
   history(ref: string, options: { platform?: ImagePlatform }): Promise<ImageHistoryItem[]>;

@@ -194,10 +194,20 @@ export interface NetworkInspect {
   >;
   Options: StringMap;
   Labels: StringMap;
+  /** Of one network, not in lists. */
+  Status?: { IPAM: { Subnets?: Record<string, SubnetStatus> } };
   /** Of the swarm's networks, on nodes that are in one: the nodes that are in it. */
   Peers?: NetworkPeer[];
   /** Of the swarm's networks, on managers and on nodes that have them, when asked for by `verbose=true`. */
   Services?: NetworkServices;
+}
+
+/** Addresses of a subnet. */
+export interface SubnetStatus {
+  /** That are given out or kept back: the network's own, the gateway's, those of containers. */
+  IPsInUse: number | bigint;
+  /** That are free where addresses of containers come from; 2^64 - 1 at most, as dockerd counts them. */
+  DynamicIPsAvailable: number | bigint;
 }
 
 /** A node that is in a network. */

@@ -13,6 +13,8 @@ export type Quirk =
   | 'no-swarm-is-503'
   | 'client-pins-images'
   | 'kernel-memory-is-ignored'
+  | 'kernel-memory-tcp-is-ignored'
+  | 'endpoints-alone-have-macs'
   | 'events-are-json-lines';
 
 /** What a change may edit of an older request. `body` is JSON as it arrived, not validated yet. */

@@ -75,3 +75,16 @@ export function withFilter(filters: string | null, key: string, value: string): 
     return filters ?? '';
   }
 }
+
+/** The answer of POST /containers/create without those warnings that begin so. */
+export function withoutWarnings(answer: unknown, beginning: string): unknown {
+  return editAt(answer, [], (created) => {
+    const warnings = created['Warnings'];
+    return Array.isArray(warnings)
+      ? {
+          ...created,
+          Warnings: warnings.filter((text) => typeof text !== 'string' || !text.startsWith(beginning)),
+        }
+      : created;
+  });
+}

@@ -38,6 +38,7 @@ import { importImage } from './load/import.ts';
 import { LayerCollector } from './load/layer-collector.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
+import { identityOf, manifestsOf } from './manifests.ts';
 import type { ImageContext } from './context.ts';
 import { loadImages } from './load/load.ts';
 import type { PullContext } from './pull/fetched-layers.ts';
@@ -114,8 +115,10 @@ export class Images {
     filters: Filters;
     sharedSize: boolean;
     digests: boolean;
+    manifests?: boolean;
+    identity?: boolean;
   }): Promise<ImageSummary[]> {
-    const { all, filters, sharedSize } = options;
+    const { all, filters, sharedSize, manifests = false, identity = false } = options;
     const nowNano = this.#deps.clock.nowNano();
     // `digests` has no effect since 1.24: they are always listed.
     return asPromise(() =>
@@ -125,6 +128,7 @@ export class Images {
         sharedSize,
         nowNano,
         containers: (imageId) => this.#deps.users(imageId).length,
+        ...(manifests && { manifests: (image) => manifestsOf(this.#context(), image, { identity }) }),
       }),
     );
   }
@@ -141,14 +145,17 @@ export class Images {
     return { count: ids.size, bytes };
   }
 
-  inspect(ref: string, { platform }: { platform?: ImagePlatform } = {}): Promise<ImageInspect> {
+  inspect(
+    ref: string,
+    { platform, manifests = false }: { platform?: ImagePlatform; manifests?: boolean } = {},
+  ): Promise<ImageInspect> {
     return asPromise(() => {
       const image = this.#index.find(ref);
       refuseOtherPlatform(image, ref, platform);
       const { layers } = this.#deps;
       const { id: imageId } = image.row;
       const digests = this.#index.digestsOf(imageId).map((digest) => digestName(digest));
-      return toInspect(
+      const inspect = toInspect(
         image,
         { tags: this.#index.namesOf(imageId), digests },
         {
@@ -158,6 +165,11 @@ export class Images {
           diff: (id) => layers.diff(id),
         },
       );
+      return {
+        ...inspect,
+        ...(manifests && { Manifests: manifestsOf(this.#context(), image, { identity: false }) }),
+        ...identityOf(this.#index, imageId),
+      };
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Filters } from '../../api/types/requests.ts';
-import type { ImageSummary } from '../../api/types/image.ts';
+import type { ImageManifest, ImageSummary } from '../../api/types/image.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { filterBool, hasLabel } from '../base/filters.ts';
 import { parseMoment } from '../base/go/moment.ts';
@@ -53,6 +53,8 @@ export function listImages(
     nowNano: bigint;
     /** How many containers are made of an image. */
     containers: (imageId: string) => number;
+    /** Where they are asked for. */
+    manifests?: ((image: ImageRecord) => ImageManifest[]) | undefined;
   },
 ): ImageSummary[] {
   const tests: ImageTest[] = options.all ? [] : [({ row }) => !isStep(index, row.id)];
@@ -75,6 +77,7 @@ export function listImages(
       summaries.push({
         ...toSummary(index, image, names, sharedLayers),
         Containers: options.containers(image.row.id),
+        ...(options.manifests && { Manifests: options.manifests(image) }),
       });
     }
   }

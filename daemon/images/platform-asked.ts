@@ -40,7 +40,8 @@ export function otherPlatform(
   own: { os: string; architecture: string },
 ): Error {
   return notFound(
-    `image ${ref} is for ${formatPlatform(own)}, it does not provide the platform ${askedText(asked)}`,
+    `image with reference ${ref} was found but its platform (${formatPlatform(own)}) does not match the specified ` +
+      `platform (${askedText(asked)})`,
   );
 }
 

@@ -77,7 +77,7 @@ export function toInspect(
     ...(Comment !== '' && { Comment }),
     ...(DockerVersion !== '' && { DockerVersion }),
     ...(Author !== '' && { Author }),
-    Created: config.created ?? ZERO_TIME,
+    ...(config.created !== undefined && { Created: config.created }),
     Config: imageConfig(legacy.Config),
     Architecture: config.architecture,
     ...(config.variant === '' ? {} : { Variant: config.variant }),

@@ -29,6 +29,7 @@ import type { NetworkOptions } from './options.ts';
 import type { NetworkKernel } from './ports.ts';
 import { pruneTest } from './prune-filters.ts';
 import type { NetworkIndex } from './network-index.ts';
+import { subnetStatuses } from './ipam/pool-status.ts';
 import { supplies6, usedSubnets } from './ipam/used-subnets.ts';
 
 export interface NetworksDeps {
@@ -99,10 +100,14 @@ export class Networks {
       .map(formatAnySubnet);
   }
 
-  /** From memory; undefined where no network has this id. */
+  /** From memory, with Status of what this host gives addresses of; undefined where no network has this id. */
   viewOf(id: string): NetworkInspect | undefined {
     const network = this.#deps.registry.lookUp(id);
-    return network?.id === id ? this.#view(network) : undefined;
+    if (network?.id !== id) {
+      return undefined;
+    }
+    const isOwn = this.#scope(network) === 'local';
+    return { ...this.#view(network), ...(isOwn && { Status: { IPAM: ipamStatus(network) } }) };
   }
 
   /** By id, name or unique id prefix, in this order. */
@@ -282,4 +287,10 @@ export class Networks {
 export function networkEvent(network: Network, action: 'create' | 'destroy'): EventDraft {
   const { id, name, driver } = network;
   return { type: 'network', action, actorId: id, attributes: { name, type: driver } };
+}
+
+/** Networks without addresses of their own (host, none) have no subnets. */
+function ipamStatus(network: Network): NonNullable<NetworkInspect['Status']>['IPAM'] {
+  const Subnets = subnetStatuses(network);
+  return Object.keys(Subnets).length === 0 ? {} : { Subnets };
 }

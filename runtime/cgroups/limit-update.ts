@@ -42,7 +42,7 @@ export async function changeLimits(
 ): Promise<LimitUpdate> {
   refuseTooLittleMemory(place, changes);
   const writes = limitWrites(place.layout.version, changes).flatMap((write) => resolve(place, write));
-  const old = writes.map(({ file }) => ({ file, value: readControl(file)?.split('\n')[0]?.trim() ?? '' }));
+  const old = writes.map(({ file, line }) => ({ file, value: oldValue(file, line) }));
   const undo = async (): Promise<void> => {
     await writeUnlessGone(old);
     rmSync(place.marker, { force: true });
@@ -86,7 +86,17 @@ function writeMarker(file: string, marker: Marker): void {
   renameSync(`${file}.new`, file);
 }
 
-function resolve({ layout, relative }: LimitLocation, write: ControlWrite): FileWrite[] {
+function oldValue(file: string, line: ControlWrite['line']): string {
+  const lines = (readControl(file) ?? '').split('\n').map((text) => text.trim());
+  return line === undefined
+    ? (lines[0] ?? '')
+    : (lines.find((text) => text.startsWith(`${line.key} `)) ?? line.none);
+}
+
+function resolve(
+  { layout, relative }: LimitLocation,
+  write: ControlWrite,
+): (FileWrite & Pick<ControlWrite, 'line'>)[] {
   const mountPoint = layout.version === 2 ? layout.unified : layout.controllers.get(write.controller);
   const directory = join(mountPoint ?? '', relative);
   const files = write.files.map((name) => join(directory, name));
@@ -94,7 +104,7 @@ function resolve({ layout, relative }: LimitLocation, write: ControlWrite): File
   if (file === undefined && existsSync(directory) && !write.mayLack) {
     throw internal(`this kernel has no ${write.files[0]}`);
   }
-  return file === undefined ? [] : [{ file, value: write.value }];
+  return file === undefined ? [] : [{ file, value: write.value, ...(write.line && { line: write.line }) }];
 }
 
 async function writeUnlessGone(writes: readonly FileWrite[]): Promise<void> {

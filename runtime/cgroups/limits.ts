@@ -16,6 +16,16 @@ export interface LimitChanges {
   pids?: number;
   /** 10 to 1000. */
   blkioWeight?: number;
+  blkioDevices?: BlkioDevice[];
+}
+
+/** A rule for one block device. */
+export interface BlkioDevice {
+  rule: 'weight' | 'readBps' | 'writeBps' | 'readIops' | 'writeIops';
+  /** `8:0` */
+  device: string;
+  /** 10 to 1000 of weights, else bytes or operations a second; 0 = no rule. */
+  value: number;
 }
 
 /** One control file and what goes into it. */
@@ -27,6 +37,8 @@ export interface ControlWrite {
   value: string;
   /** True where a kernel without the file does what is asked anyway. */
   mayLack?: boolean;
+  /** Of a file with a line for each device: how the line begins, and what is written where there is none. */
+  line?: { key: string; none: string };
 }
 
 /**
@@ -74,6 +86,7 @@ function version1(changes: LimitChanges): ControlWrite[] {
       files: ['blkio.weight', 'blkio.bfq.weight'] as const,
       value: String(value),
     })),
+    ...(changes.blkioDevices ?? []).map(deviceRule1),
   ];
 }
 
@@ -96,7 +109,38 @@ function version2(changes: LimitChanges): ControlWrite[] {
     ...cpusets(changes),
     ...given(pids, (value) => one('pids', 'pids.max', orMax(value))),
     ...given(changes.blkioWeight, ioWeight),
+    ...(changes.blkioDevices ?? []).map(deviceRule2),
   ];
+}
+
+const THROTTLE_FILES = {
+  readBps: 'blkio.throttle.read_bps_device',
+  writeBps: 'blkio.throttle.write_bps_device',
+  readIops: 'blkio.throttle.read_iops_device',
+  writeIops: 'blkio.throttle.write_iops_device',
+} as const;
+const IO_MAX_KEYS = { readBps: 'rbps', writeBps: 'wbps', readIops: 'riops', writeIops: 'wiops' } as const;
+
+function deviceRule1({ rule, device, value }: BlkioDevice): ControlWrite {
+  const line = { key: device, none: `${device} 0` };
+  return rule === 'weight'
+    ? weightRule(['blkio.bfq.weight_device'], device, value)
+    : { controller: 'blkio', files: [THROTTLE_FILES[rule]], value: `${device} ${value}`, line };
+}
+
+/** Rules of io.max that are not named stay. */
+function deviceRule2({ rule, device, value }: BlkioDevice): ControlWrite {
+  if (rule === 'weight') {
+    return weightRule(['io.bfq.weight'], device, value);
+  }
+  const key = IO_MAX_KEYS[rule];
+  const line = { key: device, none: `${device} rbps=max wbps=max riops=max wiops=max` };
+  return { controller: 'blkio', files: ['io.max'], value: `${device} ${key}=${value || 'max'}`, line };
+}
+
+function weightRule(files: readonly [string], device: string, value: number): ControlWrite {
+  const line = { key: device, none: `${device} default` };
+  return { controller: 'blkio', files, value: `${device} ${value || 'default'}`, line };
 }
 
 function one(controller: ControlWrite['controller'], file: string, value: string | number): ControlWrite {

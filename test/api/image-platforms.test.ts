@@ -5,8 +5,8 @@ import { startServer } from '../support/api/api-server.ts';
 const ARM = encodeURIComponent('{"os":"linux","architecture":"arm64","variant":"v8"}');
 
 test.each([
-  ['/v1.55', { platform: { os: 'linux', architecture: 'arm64', variant: 'v8' } }],
-  ['/v1.48', {}],
+  ['/v1.55', { platform: { os: 'linux', architecture: 'arm64', variant: 'v8' }, manifests: false }],
+  ['/v1.48', { manifests: false }],
 ])('platform: GET %s/images/a/json asks for it from 1.49 on', async (version, asked) => {
   const seen: unknown[] = [];
   const ports = fakePorts({
@@ -31,11 +31,39 @@ test.each([
     'parameter platform: both os and architecture must be given, got {"os":"linux"}',
   ],
   [`platform=${ARM}&platform=${ARM}`, 'parameter platform: only one platform can be chosen, got 2'],
-  [`platform=${ARM}&manifests=1`, 'parameters platform and manifests cannot both be given'],
+  [`platform=${ARM}&manifests=1`, 'conflicting options: manifests and platform options cannot both be set'],
 ])('platform: %s is refused', async (query, message) => {
   await using server = await startServer(fakePorts());
   const { status, body } = await server.request('GET', `/images/a/json?${query}`);
   expect([status, JSON.parse(body)]).toEqual([400, { message }]);
+});
+
+test.each([
+  ['/v1.55', 'manifests=1&identity=1', { manifests: true, identity: true }],
+  ['/v1.53', 'manifests=1&identity=1', { manifests: true, identity: false }],
+  ['/v1.46', 'manifests=1&identity=1', { manifests: false, identity: false }],
+])('manifests: GET %s/images/json?%s', async (version, query, asked) => {
+  const seen: unknown[] = [];
+  const ports = fakePorts({
+    images: {
+      list: ({ manifests, identity }) => {
+        seen.push({ manifests, identity });
+        return Promise.resolve([]);
+      },
+    },
+  });
+  await using server = await startServer(ports);
+  const { status } = await server.request('GET', `${version}/images/json?${query}`);
+  expect([status, seen]).toEqual([200, [asked]]);
+});
+
+test('manifests: identity of a list is told in them alone', async () => {
+  await using server = await startServer(fakePorts());
+  const { status, body } = await server.request('GET', '/v1.54/images/json?identity=1');
+  expect([status, JSON.parse(body)]).toEqual([
+    400,
+    { message: 'conflicting options: identity requires manifests=1' },
+  ]);
 });
 
 test('GET /images/a/attestations is not there yet, and says so', async () => {

@@ -38,7 +38,9 @@ import { changes as v49 } from './v1_49.ts';
 import { changes as v50 } from './v1_50.ts';
 import { changes as v51 } from './v1_51.ts';
 import { changes as v52 } from './v1_52.ts';
+import { changes as v53 } from './v1_53.ts';
 import { changes as v54 } from './v1_54.ts';
+import { changes as v55 } from './v1_55.ts';
 
 /**
  * Every difference between the versions served, oldest first. Versions that are not here changed nothing of what is
@@ -84,5 +86,7 @@ export const CHANGES: readonly VersionChange[] = [
   ...v51,
   ...v52,
   ...swarm52,
+  ...v53,
   ...v54,
+  ...v55,
 ];

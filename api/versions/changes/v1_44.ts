@@ -1,6 +1,6 @@
 import { invalidArgument } from '../../../daemon/base/errors.ts';
 import { change } from '../change.ts';
-import { editAt, editEach, editValues, objectAt, objectsAt, without } from '../json.ts';
+import { editAt, editEach, editValues, objectAt, objectsAt, without, withoutWarnings } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 
 const healthStartInterval = change({
@@ -97,6 +97,14 @@ const virtualSize = change({
     Array.isArray(body) ? editEach(body, withVirtualSize) : editAt(body, [], withVirtualSize),
 });
 
+const created = change({
+  id: 'image-created',
+  since: 44,
+  routes: ['image.inspect'],
+  description: 'Images leave out Created where they do not say when they were (0001-01-01T00:00:00Z before).',
+  response: (body) => editAt(body, [], (image) => ({ Created: '0001-01-01T00:00:00Z', ...image })),
+});
+
 const diskUsageVirtualSize = change({
   id: 'disk-usage-virtual-size',
   since: 44,
@@ -109,6 +117,14 @@ const diskUsageVirtualSize = change({
 function withVirtualSize(image: JsonObject): JsonObject {
   return { ...image, VirtualSize: image['Size'] };
 }
+
+const containerMac = change({
+  id: 'container-mac-address-deprecated',
+  since: 44,
+  routes: ['container.create'],
+  description: 'POST /containers/create warns of MacAddress beside the endpoints, which have their own.',
+  response: (body) => withoutWarnings(body, 'The container-wide MacAddress field is now deprecated'),
+});
 
 const cdi = change({
   id: 'info-cdi',
@@ -126,6 +142,8 @@ export const changes = [
   dnsNamesInList,
   dnsNamesInDiskUsage,
   virtualSize,
+  created,
   diskUsageVirtualSize,
+  containerMac,
   cdi,
 ];

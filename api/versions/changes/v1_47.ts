@@ -5,8 +5,7 @@ const manifests = change({
   since: 47,
   routes: ['image.list'],
   description:
-    'GET /images/json takes manifests, which an engine whose images are of one platform has none of (as dockerd ' +
-    'without its store of several platforms).',
+    'GET /images/json takes manifests, and tells Manifests then: one, as an image here is of one platform.',
   request: ({ query }) => query.delete('manifests'),
 });
 

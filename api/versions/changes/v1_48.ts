@@ -1,5 +1,5 @@
 import { change } from '../change.ts';
-import { editAt, editEach, editValues, without } from '../json.ts';
+import { editAt, editEach, editValues, without, withoutWarnings } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 
 const platforms = change({
@@ -55,6 +55,15 @@ function withoutPriority(container: JsonObject): JsonObject {
   };
 }
 
+const volumeDriver = change({
+  id: 'unused-volume-driver',
+  since: 48,
+  routes: ['container.create'],
+  description:
+    'POST /containers/create warns of a VolumeDriver beside volumes of Mounts, which do not have it.',
+  response: (body) => withoutWarnings(body, 'WARNING: the container-wide volume-driver'),
+});
+
 const ipv4 = change({
   id: 'network-enable-ipv4',
   since: 48,
@@ -72,5 +81,6 @@ export const changes = [
   gatewayPriority,
   gatewayPriorityInList,
   gatewayPriorityInDiskUsage,
+  volumeDriver,
   ipv4,
 ];

@@ -1,5 +1,5 @@
 import { change } from '../change.ts';
-import { editAt, editEach, isObject, objectAt, without } from '../json.ts';
+import { editAt, editEach, isObject, objectAt, without, withoutWarnings } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 
 const NO_NETWORK: JsonObject = {
@@ -140,6 +140,49 @@ function legacyEvent(event: JsonObject): JsonObject {
   };
 }
 
+const networkStatus = change({
+  id: 'network-status',
+  since: 52,
+  routes: ['network.inspect'],
+  description: 'GET /networks/{id} tells Status: how many addresses of each subnet are taken and free.',
+  response: (body) => editAt(body, [], (network) => without(network, 'Status')),
+});
+
+const kernelMemoryTcp = change({
+  id: 'kernel-memory-tcp',
+  since: 52,
+  routes: ['container.create', 'container.update'],
+  description:
+    'POST /containers/create and /containers/{id}/update ignore KernelMemoryTCP, which the kernel no longer has.',
+  quirk: 'kernel-memory-tcp-is-ignored',
+});
+
+const containerMac = change({
+  id: 'container-mac-address',
+  since: 52,
+  routes: ['container.create'],
+  description:
+    'POST /containers/create no longer takes MacAddress beside the endpoints, which have their own (400).',
+  quirk: 'endpoints-alone-have-macs',
+});
+
+const containerConfig = change({
+  id: 'container-config-1.52',
+  since: 52,
+  routes: ['container.inspect'],
+  description: 'Config of a container no longer tells MacAddress, and OnBuild only where it has any.',
+  response: (body, legacy) =>
+    editAt(body, ['Config'], (config) => ({ OnBuild: null, ...config, ...objectAt(legacy) })),
+});
+
+const emptyBindings = change({
+  id: 'empty-port-bindings',
+  since: 52,
+  routes: ['container.create'],
+  description: 'POST /containers/create warns of empty lists in PortBindings, which publish at any port.',
+  response: (body) => withoutWarnings(body, 'Following container port(s) have an empty list'),
+});
+
 const stats = change({
   id: 'stats-os-type',
   since: 52,
@@ -156,5 +199,10 @@ export const changes = [
   diskUsage,
   emptyImageFields,
   events,
+  networkStatus,
+  kernelMemoryTcp,
+  containerMac,
+  containerConfig,
+  emptyBindings,
   stats,
 ];

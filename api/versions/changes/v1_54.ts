@@ -4,7 +4,8 @@ const identity = change({
   id: 'image-list-identity',
   since: 54,
   routes: ['image.list'],
-  description: 'GET /images/json takes identity: no image has one here.',
+  description:
+    'GET /images/json takes identity, beside manifests: where images were pulled from or pushed to.',
   request: ({ query }) => query.delete('identity'),
 });
 

@@ -35,17 +35,22 @@ export function readHostDevices(host: NormalHostConfig): HostDevices {
   };
 }
 
+/** As `readBlockDevices`, but what is no block device any more is left out. */
+export function knownBlockDevices(host: NormalHostConfig): Map<string, DeviceNumber> {
+  const found = blockPaths(host).map(
+    (path) => [path, statSync(path, { bigint: true, throwIfNoEntry: false })] as const,
+  );
+  return new Map(
+    found.flatMap(([path, stat]) =>
+      stat?.isBlockDevice() === true ? [[path, numberOf(stat)] as const] : [],
+    ),
+  );
+}
+
 /** Device numbers of paths named in Blkio limits. Throws invalid_argument for one that is no block device. */
 export function readBlockDevices(host: NormalHostConfig): Map<string, DeviceNumber> {
-  const named = [
-    ...(host.BlkioWeightDevice ?? []),
-    ...(host.BlkioDeviceReadBps ?? []),
-    ...(host.BlkioDeviceWriteBps ?? []),
-    ...(host.BlkioDeviceReadIOps ?? []),
-    ...(host.BlkioDeviceWriteIOps ?? []),
-  ];
   return new Map(
-    named.map(({ Path: path }) => {
+    blockPaths(host).map((path) => {
       const stat = statBlockDevice(path);
       if (!stat.isBlockDevice()) {
         throw invalidArgument(`Blkio limits: ${path} is not a block device`);
@@ -53,6 +58,17 @@ export function readBlockDevices(host: NormalHostConfig): Map<string, DeviceNumb
       return [path, numberOf(stat)];
     }),
   );
+}
+
+function blockPaths(host: NormalHostConfig): string[] {
+  const named = [
+    ...(host.BlkioWeightDevice ?? []),
+    ...(host.BlkioDeviceReadBps ?? []),
+    ...(host.BlkioDeviceWriteBps ?? []),
+    ...(host.BlkioDeviceReadIOps ?? []),
+    ...(host.BlkioDeviceWriteIOps ?? []),
+  ];
+  return named.map(({ Path }) => Path);
 }
 
 function statBlockDevice(path: string): BigIntStats {

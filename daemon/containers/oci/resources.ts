@@ -1,9 +1,9 @@
-import type { ThrottleDevice } from '../../../api/types/host-config.ts';
+import type { ThrottleDevice, WeightDevice } from '../../../api/types/host-config.ts';
 import type { OciDeviceRule, OciResources } from '../../../runtime/runc/spec-types.ts';
 import { invariant } from '../../base/errors.ts';
 import { DEVICE_RULE } from '../request/limits/devices.ts';
 import type { NormalHostConfig } from '../request/container-spec.ts';
-import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
+import type { BlkioDevice, LimitChanges } from '../../../runtime/cgroups/limits.ts';
 
 export interface DeviceNumber {
   major: number;
@@ -121,14 +121,60 @@ function deviceRule(text: string): OciDeviceRule {
   };
 }
 
+/** The lists of a rule for each block device, and what the kernel calls the rule. */
+const DEVICE_RULES = [
+  ['weight', 'BlkioWeightDevice'],
+  ['readBps', 'BlkioDeviceReadBps'],
+  ['writeBps', 'BlkioDeviceWriteBps'],
+  ['readIops', 'BlkioDeviceReadIOps'],
+  ['writeIops', 'BlkioDeviceWriteIOps'],
+] as const;
+
+/** Devices that are no longer named lose their rule. One that is gone has none. */
+function deviceChanges(
+  before: NormalHostConfig,
+  after: NormalHostConfig,
+  numbers: ReadonlyMap<string, DeviceNumber>,
+): BlkioDevice[] {
+  return DEVICE_RULES.flatMap(([rule, field]) => {
+    const [old, wanted] = [before[field], after[field]].map((list) => deviceValues(list, numbers));
+    const changed = [...(wanted ?? [])].filter(([device, value]) => old?.get(device) !== value);
+    const gone = [...(old ?? [])].filter(([device]) => wanted?.has(device) === false);
+    return [
+      ...changed.map(([device, value]) => ({ rule, device, value })),
+      ...gone.map(([device]) => ({ rule, device, value: 0 })),
+    ];
+  });
+}
+
+function deviceValues(
+  list: readonly (ThrottleDevice | WeightDevice)[] | null,
+  numbers: ReadonlyMap<string, DeviceNumber>,
+): Map<string, number> {
+  const values = new Map<string, number>();
+  for (const device of list ?? []) {
+    const number = numbers.get(device.Path);
+    if (number !== undefined) {
+      values.set(`${number.major}:${number.minor}`, 'Rate' in device ? device.Rate : device.Weight);
+    }
+  }
+  return values;
+}
+
 /**
  * What an update changes of a running container's limits, in the kernel's terms. Pure. What is not to change is left
- * out: a value that the administrator has written by hand is not overwritten.
+ * out: a value that the administrator has written by hand is not overwritten. `blockDevices` has the numbers of the
+ * paths named in Blkio fields, as far as they are there.
  */
-export function limitChanges(before: NormalHostConfig, after: NormalHostConfig): LimitChanges {
+export function limitChanges(
+  before: NormalHostConfig,
+  after: NormalHostConfig,
+  blockDevices: ReadonlyMap<string, DeviceNumber>,
+): LimitChanges {
   const differs = (...fields: (keyof NormalHostConfig)[]): boolean =>
     fields.some((field) => before[field] !== after[field]);
   const { quota = UNLIMITED, period = CFS_PERIOD_US } = cpuBandwidth(after);
+  const blkioDevices = deviceChanges(before, after, blockDevices);
   return {
     ...(differs('Memory', 'MemorySwap') && {
       memory: { limitBytes: after.Memory || UNLIMITED, withSwapBytes: after.MemorySwap || UNLIMITED },
@@ -144,5 +190,6 @@ export function limitChanges(before: NormalHostConfig, after: NormalHostConfig):
     ...(differs('CpusetMems') && { cpusetMems: after.CpusetMems }),
     ...(differs('PidsLimit') && { pids: after.PidsLimit ?? UNLIMITED }),
     ...(differs('BlkioWeight') && { blkioWeight: after.BlkioWeight }),
+    ...(blkioDevices.length > 0 && { blkioDevices }),
   };
 }

@@ -14,6 +14,7 @@ import { resolveMounts } from './mounts/mount-points.ts';
 import { inheritedMounts } from './mounts/volumes-from.ts';
 import type { ContainerLookup, NetworkLookup } from './namespaces.ts';
 import { resolveNamespaces } from './namespaces.ts';
+import { outdatedWarnings } from './outdated.ts';
 import { resolveEndpoints } from './networking.ts';
 import { refuseNul } from './refuse.ts';
 
@@ -93,6 +94,7 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
       ...hostWarnings,
       ...linkWarnings,
       ...idleLinks(hostRequest, networking),
+      ...outdatedWarnings(request),
     ],
   };
 }

@@ -24,13 +24,17 @@ const UPDATABLE = [
   'MemoryReservation',
 ] as const;
 
-/** dockerd takes these from an update and forgets them; here they are refused, unless they say what is so already. */
-const FIXED = [
+/** Lists that replace the old ones when they are given: an empty one leaves no rule. */
+const DEVICE_RULES = [
   'BlkioWeightDevice',
   'BlkioDeviceReadBps',
   'BlkioDeviceWriteBps',
   'BlkioDeviceReadIOps',
   'BlkioDeviceWriteIOps',
+] as const;
+
+/** dockerd takes these from an update and forgets them; here they are refused, unless they say what is so already. */
+const FIXED = [
   'CgroupParent',
   'Devices',
   'DeviceCgroupRules',
@@ -72,6 +76,9 @@ export function updateSpec(
     if (asked[field]) {
       Object.assign(wanted, { [field]: asked[field] });
     }
+  }
+  for (const field of DEVICE_RULES) {
+    Object.assign(wanted, { [field]: asked[field] ?? hostConfig[field] });
   }
   for (const field of NEVER_IN_FORCE) {
     Object.assign(wanted, { [field]: asked[field] ?? 0 });

@@ -5,6 +5,7 @@ import { EngineError, conflict, errorText } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { persistently } from '../../base/concurrency/retry.ts';
 import { Rollback } from '../../base/rollback.ts';
+import { knownBlockDevices, readBlockDevices } from '../oci/host-devices.ts';
 import { limitChanges } from '../oci/resources.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
@@ -50,7 +51,11 @@ async function changeLimits(
   container: Container,
   spec: ContainerSpec,
 ): Promise<LimitUpdate | undefined> {
-  const changes = limitChanges(container.spec.hostConfig, spec.hostConfig);
+  const before = container.spec.hostConfig;
+  const after = spec.hostConfig;
+  // A path that is no block device is told before anything is stored, also of a container that does not run.
+  const devices = new Map([...knownBlockDevices(before), ...readBlockDevices(after)]);
+  const changes = limitChanges(before, after, devices);
   if (!isLive(container.state) || Object.keys(changes).length === 0) {
     return undefined;
   }

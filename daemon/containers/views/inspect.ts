@@ -1,4 +1,9 @@
-import type { ContainerInspect, HealthView, NetworkSettingsView } from '../../../api/types/container.ts';
+import type {
+  ContainerConfig,
+  ContainerInspect,
+  HealthView,
+  NetworkSettingsView,
+} from '../../../api/types/container.ts';
 import { formatNano, ZERO_TIME } from '../../base/clock.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
@@ -76,9 +81,14 @@ function render(context: ContainerContext, container: Container): ContainerInspe
       },
     },
     Mounts: mountPoints(context, container),
-    Config: spec.config,
+    Config: shownConfig(spec.config),
     NetworkSettings: networkSettings(container),
   };
+}
+
+/** What the image's OnBuild was has no meaning for a container; it is shown where there is any. */
+function shownConfig({ OnBuild, ...config }: ContainerConfig): ContainerConfig {
+  return { ...config, ...(OnBuild?.length && { OnBuild }) };
 }
 
 /** The booleans are derived here and nowhere else; paused and restarting imply running, as clients expect. */

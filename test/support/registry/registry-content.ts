@@ -29,6 +29,8 @@ export interface PublishOptions {
   architecture?: string;
   /** Added to the image's configuration. */
   config?: Record<string, unknown>;
+  /** False: the image does not say when it was made. */
+  dated?: boolean;
   /** Value of `Authorization`. */
   authorization?: string;
 }
@@ -74,7 +76,7 @@ export async function publish(
     JSON.stringify({
       architecture: options.architecture ?? (process.arch === 'x64' ? 'amd64' : process.arch),
       os: 'linux',
-      created: '2024-01-01T00:00:00Z',
+      ...(options.dated !== false && { created: '2024-01-01T00:00:00Z' }),
       config: { Cmd: ['sh'], ...options.config },
       rootfs: { type: 'layers', diff_ids: made.map(({ diffId }) => diffId) },
       history: made.map((_, index) => ({ created: '2024-01-01T00:00:00Z', created_by: `layer ${index}` })),

@@ -137,7 +137,12 @@ describeEngine(
         // Whether it could start or not, its address is free again, and the network can go.
         await engine.removeAll();
         await engine.http.ok('DELETE', '/networks/lan');
-        const mac = { MacAddress: '02:42:00:00:00:79', HostConfig: { NetworkMode: 'lan' } };
+        // dockerd 20.10 knows no MAC addresses of endpoints.
+        const address = { MacAddress: '02:42:00:00:00:79' };
+        const mac = {
+          ...(onReference ? address : { NetworkingConfig: { EndpointsConfig: { lan: address } } }),
+          HostConfig: { NetworkMode: 'lan' },
+        };
         await engine.http.ok('POST', '/networks/create', { ...LAN, Driver: 'ipvlan', Options });
         const refused = await engine.http.request('POST', '/containers/create', {
           body: { Image: 'busybox:latest', Cmd: ['true'], ...mac },

@@ -22,6 +22,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'Healthcheck.StartPeriod': 'test/system/containers/health.test.ts',
   'Healthcheck.StartInterval': 'test/system/containers/health.test.ts',
   'Healthcheck.Retries': 'test/system/containers/health.test.ts',
+  // Of clients before 1.52.
+  MacAddress: 'test/system/wire/versions-today.test.ts',
   'HostConfig.Links': 'test/system/wire/fields/links.test.ts',
   'HostConfig.DeviceRequests.Driver': 'test/system/containers/described-devices.test.ts',
   'HostConfig.DeviceRequests.Count': 'test/system/containers/described-devices.test.ts',

@@ -54,7 +54,6 @@ const REQUESTS: readonly [string, HostConfig, ContainerCreateRequest][] = [
       StopSignal: 'SIGINT',
       StopTimeout: 3,
       Volumes: { '/anonymous': {} },
-      MacAddress: '02:42:ac:11:be:ef',
       Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9 },
     },
   ],

@@ -233,9 +233,62 @@ export const FIXTURES_OF_TODAY: Readonly<Record<string, readonly Fixture[]>> = {
       older: { status: undefined, id: undefined, Action: 'mount' },
     },
   ],
+  'network-status': [
+    {
+      kind: 'response',
+      newest: { ...NETWORK, Status: { IPAM: {} } },
+      older: { Status: undefined, Id: NETWORK.Id },
+    },
+  ],
   'stats-os-type': [
     { kind: 'response', newest: STATS, older: { os_type: undefined } },
     { kind: 'item', newest: { os_type: 'linux', name: 'a' }, older: { os_type: undefined, name: 'a' } },
+  ],
+  'image-identity': [
+    {
+      kind: 'response',
+      newest: { ...IMAGE, Identity: { Pull: [{ Repository: 'docker.io/library/busybox' }] } },
+      older: { Identity: undefined, Id: IMAGE.Id },
+    },
+  ],
+  'container-update-device-rules': [
+    {
+      kind: 'request',
+      older: {
+        body: { BlkioDeviceReadBps: [], BlkioDeviceWriteBps: [{ Path: '/dev/sda', Rate: 1 }], Memory: 1 },
+      },
+      newest: { body: { BlkioDeviceWriteBps: [{ Path: '/dev/sda', Rate: 1 }], Memory: 1 } },
+    },
+  ],
+  'unused-volume-driver': [
+    {
+      kind: 'response',
+      newest: { Id: 'c', Warnings: ['WARNING: the container-wide volume-driver is ignored', 'b'] },
+      older: { Id: 'c', Warnings: ['b'] },
+    },
+  ],
+  'container-config-1.52': [
+    {
+      kind: 'response',
+      newest: { Config: { Image: 'a' } },
+      legacy: { MacAddress: 'm' },
+      older: { Config: { Image: 'a', OnBuild: null, MacAddress: 'm' } },
+    },
+    {
+      kind: 'response',
+      newest: { Config: { OnBuild: ['RUN x'] } },
+      older: { Config: { OnBuild: ['RUN x'], MacAddress: undefined } },
+    },
+  ],
+  'empty-port-bindings': [
+    {
+      kind: 'response',
+      newest: {
+        Id: 'c',
+        Warnings: ['Following container port(s) have an empty list of port-bindings: 80/tcp.'],
+      },
+      older: { Id: 'c', Warnings: [] },
+    },
   ],
   'image-list-identity': [{ kind: 'request', older: { query: 'identity=1' }, newest: { query: '' } }],
 };

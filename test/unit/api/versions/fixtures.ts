@@ -395,6 +395,21 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
     { kind: 'request', older: { query: 'type=image' }, newest: { query: '' } },
     { kind: 'response', newest: DISK_USAGE, older: { BuilderSize: 0 } },
   ],
+  'container-mac-address-deprecated': [
+    {
+      kind: 'response',
+      newest: { Id: 'c', Warnings: ['a', 'The container-wide MacAddress field is now deprecated. x'] },
+      older: { Id: 'c', Warnings: ['a'] },
+    },
+  ],
+  'image-created': [
+    {
+      kind: 'response',
+      newest: { Id: 'i' },
+      older: { Id: 'i', Created: '0001-01-01T00:00:00Z' },
+    },
+    { kind: 'response', newest: IMAGE, older: { Created: IMAGE.Created } },
+  ],
   'disk-usage-virtual-size': [
     { kind: 'response', newest: DISK_USAGE, older: { Images: [{ ...IMAGE_SUMMARY, VirtualSize: 1000 }] } },
     { kind: 'response', newest: { ...DISK_USAGE, Images: null }, older: { Images: null } },

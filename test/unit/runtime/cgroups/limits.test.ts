@@ -69,6 +69,44 @@ test('limits: version 2 has other files, other scales, and swap apart from memor
   ]);
 });
 
+const DEVICES: LimitChanges = {
+  blkioDevices: [
+    { rule: 'weight', device: '8:0', value: 300 },
+    { rule: 'readBps', device: '8:0', value: 1000 },
+    { rule: 'writeBps', device: '8:0', value: 0 },
+    { rule: 'readIops', device: '8:16', value: 10 },
+    { rule: 'writeIops', device: '8:16', value: 0 },
+    { rule: 'weight', device: '8:16', value: 0 },
+  ],
+};
+
+test.each([
+  [
+    1,
+    [
+      'blkio blkio.bfq.weight_device 8:0 300',
+      'blkio blkio.throttle.read_bps_device 8:0 1000',
+      'blkio blkio.throttle.write_bps_device 8:0 0',
+      'blkio blkio.throttle.read_iops_device 8:16 10',
+      'blkio blkio.throttle.write_iops_device 8:16 0',
+      'blkio blkio.bfq.weight_device 8:16 default',
+    ],
+  ],
+  [
+    2,
+    [
+      'blkio io.bfq.weight 8:0 300',
+      'blkio io.max 8:0 rbps=1000',
+      'blkio io.max 8:0 wbps=max',
+      'blkio io.max 8:16 riops=10',
+      'blkio io.max 8:16 wiops=max',
+      'blkio io.bfq.weight 8:16 default',
+    ],
+  ],
+] as const)('limits: rules for devices in version %i', (version, expected) => {
+  expect(lines(version, DEVICES)).toEqual(expected);
+});
+
 test.each([
   [2, 1],
   [1024, 39],

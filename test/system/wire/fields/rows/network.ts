@@ -21,12 +21,6 @@ export const networkRows: readonly FieldRow[] = [
     expected: 'lo',
   },
   {
-    field: 'MacAddress',
-    ask: { MacAddress: '02:42:ac:11:be:ef', HostConfig: BRIDGE },
-    observe: (look) => look.inside('cat', '/sys/class/net/eth0/address'),
-    expected: '02:42:ac:11:be:ef',
-  },
-  {
     field: 'NetworkingConfig.EndpointsConfig.MacAddress',
     ask: {
       HostConfig: BRIDGE,

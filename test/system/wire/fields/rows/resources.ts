@@ -105,7 +105,13 @@ export const resourceRows: readonly FieldRow[] = [
     observe: async (look) => (await look.inspect()).HostConfig.KernelMemory ?? 0,
     expected: 0,
   },
-  warned('KernelMemoryTCP', { KernelMemoryTCP: 64 * MEBIBYTE }, /kernel memory TCP/),
+  {
+    field: 'HostConfig.KernelMemoryTCP',
+    what: 'is of versions before 1.52, and no longer limits',
+    ask: { HostConfig: { KernelMemoryTCP: 64 * MEBIBYTE } },
+    observe: async (look) => (await look.inspect()).HostConfig.KernelMemoryTCP ?? 0,
+    expected: 0,
+  },
   {
     field: 'HostConfig.CpuShares',
     what: 'as they are, or as the weight of version 2',
