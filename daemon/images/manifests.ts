@@ -17,7 +17,7 @@ export function manifestsOf(
   image: ImageRecord,
   { identity }: { identity: boolean },
 ): ImageManifest[] {
-  const { index, users } = context;
+  const { index } = context;
   const { row } = image;
   if (index.lostOf(row.layerIds).length > 0) {
     return [];
@@ -36,7 +36,7 @@ export function manifestsOf(
         Platform: platform,
         ...(identity && identityOf(index, row.id)),
         Size: { Unpacked: row.sizeBytes },
-        Containers: users(row.id).map(({ id }) => id),
+        Containers: context.users(row.id).map(({ id }) => id),
       },
     },
   ];

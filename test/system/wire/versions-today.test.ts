@@ -14,6 +14,10 @@ const MAC = '02:42:ac:11:be:ef';
 /** A block device that every machine has. */
 const DISK = '/dev/loop0';
 
+const rules = (...rates: number[]): object => ({
+  BlkioDeviceReadBps: rates.map((Rate) => ({ Path: DISK, Rate })),
+});
+
 /** What the API has got since the newest dockerd of a Debian release: only Berth is looked at. */
 describe.skipIf(onReference)('versions since 1.44', () => {
   describeEngine('versions since 1.44', (engine) => {
@@ -27,11 +31,25 @@ describe.skipIf(onReference)('versions since 1.44', () => {
       return { status: answer.status, ...(answer.json as ContainerCreateResponse) };
     };
 
+    const rule = (id: string): string | undefined => {
+      const files = cgroupDirectories(engine.daemon.cgroupParent)
+        .filter((name) => name.endsWith(id))
+        .flatMap((folder) => [`${folder}/blkio.throttle.read_bps_device`, `${folder}/io.max`]);
+      const file = files.find((name) => existsSync(name));
+      return file === undefined ? undefined : /^7:0 (?:rbps=)?(\d+)/m.exec(readFileSync(file, 'utf8'))?.[1];
+    };
+    const update = async (version: string, id: string, body: object): Promise<[number, string]> => {
+      const { status, text } = await engine.http.request('POST', `${version}/containers/${id}/update`, {
+        body,
+      });
+      return [status, text];
+    };
+
+    const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
     /** A registry where the daemon is, with an image of one file. */
     const filled = async (name: string, options: PublishOptions = {}): Promise<TestRegistry> => {
       await using store = await TestRegistry.start({ port: 0 });
       await publish(`http://${store.address}`, name, [fileLayer('a', name)], options);
-      const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
       return await TestRegistry.start({ port: 5000, store, enter });
     };
 
@@ -180,23 +198,6 @@ describe.skipIf(onReference)('versions since 1.44', () => {
     });
 
     describe('1.55: rules for block devices', () => {
-      const rule = (id: string): string | undefined => {
-        const files = cgroupDirectories(engine.daemon.cgroupParent)
-          .filter((name) => name.endsWith(id))
-          .flatMap((folder) => [`${folder}/blkio.throttle.read_bps_device`, `${folder}/io.max`]);
-        const file = files.find((name) => existsSync(name));
-        return file === undefined ? undefined : /^7:0 (?:rbps=)?(\d+)/m.exec(readFileSync(file, 'utf8'))?.[1];
-      };
-      const update = async (version: string, id: string, body: object): Promise<[number, string]> => {
-        const { status, text } = await engine.http.request('POST', `${version}/containers/${id}/update`, {
-          body,
-        });
-        return [status, text];
-      };
-      const rules = (...rates: number[]): object => ({
-        BlkioDeviceReadBps: rates.map((Rate) => ({ Path: DISK, Rate })),
-      });
-
       test('update: they are in force at once, stay when they are not named, and go with an empty list', async () => {
         const id = await engine.start(SLEEP);
         const [status, text] = await update('', id, rules(54_321));
