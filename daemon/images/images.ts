@@ -15,7 +15,9 @@ import type { BuildPort, ImportOptions, PullOptions, PushOptions } from '../../a
 import type { Filters } from '../../api/types/requests.ts';
 import type { BuildLayers, ClassicSteps } from '../build/ports.ts';
 import { buildImage } from './build/build.ts';
+import type { CacheLayers } from '../build/cache/exchange/ports.ts';
 import { buildLayers } from './build/build-layers.ts';
+import { cacheLayers } from './build/cache/cache-layers.ts';
 import { classicSteps } from './build/classic-steps.ts';
 import type { BuildDeps } from './build/ports.ts';
 import { pruneBuilds } from './build/prune.ts';
@@ -273,6 +275,11 @@ export class Images {
   buildLayers(deps: BuildDeps): BuildLayers {
     const pull = (options: PullOptions): AsyncIterable<ProgressMessage> => this.pull(options);
     return buildLayers({ ...deps, images: this.#context(), pull });
+  }
+
+  /** Layers from and for caches of builds that lie elsewhere. */
+  cacheLayers(): CacheLayers {
+    return cacheLayers({ ...this.#pullContext(), slots: this.#uploads, hubLayers: this.hubLayers });
   }
 
   /** What the classic builder has left, for clients of BuildKit. */

@@ -47,6 +47,21 @@ export class RemoteRepository {
     });
   }
 
+  /** A manifest of any kind as it is; one that is asked for by its digest has that. */
+  document(reference: string, signal: AbortSignal): Promise<Buffer> {
+    const url = this.url(`manifests/${reference}`);
+    return withRetries(signal, async () => {
+      const headers = { accept: MANIFEST_ACCEPT };
+      const answer = await this.session.request({ method: 'GET', url, headers, signal });
+      const bytes = await whole(answer, limits.manifestBytesMax);
+      const found = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+      if (reference.startsWith('sha256:') && found !== reference) {
+        throw invalidArgument(`${reference}: manifest verification failed: got ${found}`);
+      }
+      return bytes;
+    });
+  }
+
   /** A small blob, checked against its descriptor. */
   blob(descriptor: Descriptor, signal: AbortSignal): Promise<Buffer> {
     const { digest, size } = descriptor;

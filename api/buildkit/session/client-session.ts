@@ -3,7 +3,7 @@ import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import type { RegistryAuth } from '../../types/image.ts';
-import type { BuildSession, FilesRequest, FileTransfer } from '../../types/build/session.ts';
+import type { BuildSession, ClientContent, FilesRequest, FileTransfer } from '../../types/build/session.ts';
 import { bytesMessage } from '../proto/common.ts';
 import {
   credentialsRequest,
@@ -15,6 +15,7 @@ import {
   SERVING,
 } from '../proto/session.ts';
 import { RpcClient } from '../rpc/client.ts';
+import { CONTENT_METHODS, openContent } from './content.ts';
 import { openFiles } from './filesync.ts';
 
 /** What a client says of its session when it opens it. */
@@ -89,6 +90,14 @@ export class ClientSession implements BuildSession {
     for await (const messages of call.batches) {
       yield* messages.map((message) => bytesMessage.decode(message).data);
     }
+  }
+
+  content(store: string): ClientContent {
+    const missing = CONTENT_METHODS.find((method) => !this.#methods.has(method.toLowerCase()));
+    if (missing !== undefined) {
+      throw new EngineError('not_implemented', `the client does not offer its store ${store} (${missing})`);
+    }
+    return openContent(this.#client, store);
   }
 
   async check(signal: AbortSignal): Promise<void> {

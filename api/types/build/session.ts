@@ -16,8 +16,24 @@ export interface BuildSession {
   secret(id: string, signal: AbortSignal): Promise<Buffer>;
   /** A context that the client has as a stream, by the path of its URL. */
   upload(path: string, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** A store of content that the client offers by this name. Throws not_implemented without any. */
+  content(store: string): ClientContent;
   /** Throws when the client does not answer in time, or is not well. */
   check(signal: AbortSignal): Promise<void>;
+}
+
+/** Blobs that a client has in a directory, by their digests. What it sends is to be checked. */
+export interface ClientContent {
+  /** In bytes; undefined = it is not there. */
+  size(digest: string, signal: AbortSignal): Promise<number | undefined>;
+  /** The bytes from one on. */
+  read(digest: string, offset: number, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** Pieces of less than 4 MB. It is there, all of it, when this resolves. */
+  write(
+    blob: { digest: string; size: number },
+    content: AsyncIterable<Buffer>,
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 export interface FilesRequest {

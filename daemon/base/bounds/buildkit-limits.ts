@@ -49,6 +49,10 @@ export const buildkitLimits = {
   buildSecretsBytesMax: 16 * 1024 * 1024,
   /** Results are looked through after a build, but not more often. */
   buildCollectMs: 60_000,
+  /** A cache elsewhere: its document, its layers and records, and how many of them one build may name. */
+  cacheDocumentBytesMax: 16 * 1024 * 1024,
+  cacheRecordsMax: 10_000,
+  cachesMax: 32,
   /** A deadline that a client asks for beyond this is none. */
   rpcDeadlineMsMax: 2 ** 31 - 1,
 } as const;

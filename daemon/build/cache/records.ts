@@ -42,6 +42,35 @@ export class RecordCache implements SolverCache<BuildTree> {
     return Promise.resolve();
   }
 
+  /** A result that is here, held; nobody has used it by that. */
+  peek(key: string): BuildTree | undefined {
+    const { table, layers } = this.#deps;
+    const row = table.byKey(key);
+    const layerIds = row && (row.layerId === null ? [] : layers.chainOf(row.layerId));
+    return row && layerIds && treeOf(layers.pin(layerIds), row.createdMs);
+  }
+
+  /** What a build elsewhere has made, from then on a result of this engine: made when it was made there. */
+  adopt(
+    key: string,
+    layers: PinnedLayers,
+    facts: { createdMs: number; description: string; definitionKeys: readonly string[] },
+  ): BuildTree {
+    const { table } = this.#deps;
+    const tree = treeOf(layers, facts.createdMs);
+    try {
+      if (table.byKey(key) === undefined) {
+        failpoint('build.cache.adopt');
+        table.insert(this.#newRow(key, tree, facts));
+      }
+      facts.definitionKeys.forEach((definitionKey) => table.setContentKey(definitionKey, key));
+    } catch (error) {
+      tree[Symbol.dispose]();
+      throw error;
+    }
+    return tree;
+  }
+
   findContentKey(definitionKey: string): string | undefined {
     return this.#deps.table.contentKey(definitionKey);
   }
@@ -76,37 +105,42 @@ export class RecordCache implements SolverCache<BuildTree> {
       return undefined;
     }
     table.use(row.id, nowMs(clock));
-    const tree = treeOf(layers.pin(layerIds));
-    tree.createdMs = row.createdMs;
-    return tree;
+    return treeOf(layers.pin(layerIds), row.createdMs);
   }
 
   #insert(key: string, tree: BuildTree, vertex: Vertex): void {
-    const { table, layers, clock } = this.#deps;
+    const { table, clock } = this.#deps;
     const before = table.byKey(key);
     if (before !== undefined) {
       // It was made anew, on purpose.
       table.remove(before.id);
     }
-    const layerId = layersOfTree(tree).at(-1) ?? null;
     failpoint('build.cache.store');
-    const now = nowMs(clock);
-    tree.createdMs = now;
-    const row: BuildRecordRow = {
+    tree.createdMs = nowMs(clock);
+    table.insert(this.#newRow(key, tree, { createdMs: tree.createdMs, description: vertex.name }));
+    this.#pending.get(key)?.forEach((definitionKey) => table.setContentKey(definitionKey, key));
+    this.#pending.delete(key);
+  }
+
+  #newRow(
+    key: string,
+    tree: BuildTree,
+    { createdMs, description }: { createdMs: number; description: string },
+  ): BuildRecordRow {
+    const { layers, clock } = this.#deps;
+    const layerId = layersOfTree(tree).at(-1) ?? null;
+    return {
       id: randomBytes(16).toString('hex'),
       key,
       type: 'regular',
       layerId,
       // One that added nothing stands on the layer of another, which counts it.
       sizeBytes: layerId === null || this.#isKnown(layerId) ? 0 : layers.bytes([layerId]),
-      createdMs: now,
-      lastUsedMs: now,
+      createdMs,
+      lastUsedMs: nowMs(clock),
       usageCount: 1,
-      description: vertex.name.slice(0, limits.buildDescriptionMax),
+      description: description.slice(0, limits.buildDescriptionMax),
     };
-    table.insert(row);
-    this.#pending.get(key)?.forEach((definitionKey) => table.setContentKey(definitionKey, key));
-    this.#pending.delete(key);
   }
 
   #isKnown(layerId: number): boolean {
@@ -114,8 +148,10 @@ export class RecordCache implements SolverCache<BuildTree> {
   }
 }
 
-export function treeOf({ layerIds, pin }: PinnedLayers): BuildTree {
-  return new BuildTree({ kind: 'layers', layerIds }, () => pin[Symbol.dispose]());
+export function treeOf({ layerIds, pin }: PinnedLayers, createdMs?: number): BuildTree {
+  const tree = new BuildTree({ kind: 'layers', layerIds }, () => pin[Symbol.dispose]());
+  tree.createdMs = createdMs;
+  return tree;
 }
 
 export function nowMs(clock: Clock): number {

@@ -64,6 +64,22 @@ export interface SolverCache<T extends HeldTree> {
   storeContentKey(definitionKey: string, contentKey: string): void;
 }
 
+/** Results of builds elsewhere, that one build may take. */
+export interface SolverImports<T extends HeldTree> {
+  /** Brings it here, so that the cache knows it from then on. Undefined: there is none, or it could not be had. */
+  find(key: string, vertex: Vertex, context: RunContext): Promise<T | undefined>;
+  findContentKey(definitionKey: string): string | undefined;
+}
+
+/** What a vertex was known by in one build. */
+export interface VertexKeys {
+  key: string;
+  /** By what its inputs are known by: leads to `key` where that is of what it reads of them. */
+  definitionKey: string;
+  /** Another build, elsewhere too, may come to the same key. */
+  isLasting: boolean;
+}
+
 /** Does operations. */
 export interface SolverOps<T extends HeldTree> {
   /** `inputs` are the caller's; the answer is held by the caller alone. */
@@ -79,11 +95,14 @@ export interface SolverDeps<T extends HeldTree> {
 }
 
 /** One build. */
-export interface SolveRequest {
+export interface SolveRequest<T extends HeldTree = HeldTree> {
   /** Its id, for secrets and the like. */
   session: string;
   progress: SolveProgress;
   signal: AbortSignal;
+  imports?: SolverImports<T>;
+  /** Told of each operation, once. */
+  keyed?: (vertex: Vertex, keys: VertexKeys) => void;
 }
 
 export function release(trees: readonly (Disposable | undefined)[]): void {

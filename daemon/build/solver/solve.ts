@@ -23,7 +23,7 @@ interface Known {
 /** One build's way through its graph. Every vertex gets its key once, and its result once if somebody needs it. */
 export class Solve<T extends HeldTree> {
   readonly #deps: SolveDeps<T>;
-  readonly #request: SolveRequest;
+  readonly #request: SolveRequest<T>;
   readonly #id = randomUUID();
   readonly #controller = new AbortController();
   readonly #telling: Telling;
@@ -32,7 +32,7 @@ export class Solve<T extends HeldTree> {
   /** Given back at the end. */
   readonly #held: T[] = [];
 
-  constructor(deps: SolveDeps<T>, request: SolveRequest) {
+  constructor(deps: SolveDeps<T>, request: SolveRequest<T>) {
     this.#deps = deps;
     this.#request = request;
     this.#telling = new Telling(request.progress);
@@ -76,7 +76,9 @@ export class Solve<T extends HeldTree> {
 
   #key(vertex: Vertex): Promise<Known> {
     return remembered(this.#keys, vertex, async () =>
-      isSource(vertex.op) ? await this.#keyOfSource(vertex) : await this.#keyOfOperation(vertex),
+      isSource(vertex.op)
+        ? await this.#keyOfSource(vertex)
+        : this.#told(vertex, await this.#keyOfOperation(vertex)),
     );
   }
 
@@ -98,12 +100,19 @@ export class Solve<T extends HeldTree> {
     });
   }
 
+  #told(vertex: Vertex, { definitionKey, ...known }: Known & { definitionKey: string }): Known {
+    const { key, isLasting } = known;
+    this.#request.keyed?.(vertex, { key, definitionKey, isLasting });
+    return known;
+  }
+
   /**
    * By what its inputs are known by; where it only reads files of one, by these. They need not be read again where the
    * inputs are known by the same keys as once before.
    */
-  async #keyOfOperation(vertex: Vertex): Promise<Known> {
+  async #keyOfOperation(vertex: Vertex): Promise<Known & { definitionKey: string }> {
     const { keys, cache } = this.#deps;
+    const { imports } = this.#request;
     const inputs = await Promise.all(
       vertex.inputs.map(async (input) => (input === undefined ? undefined : await this.#key(input))),
     );
@@ -113,18 +122,20 @@ export class Solve<T extends HeldTree> {
       isFresh: vertex.isFresh === true || below.some((known) => known?.isFresh),
       isLasting: below.every((known) => known?.isLasting),
     };
-    const definition = keys.ofOperation(
+    const definitionKey = keys.ofOperation(
       vertex,
       inputs.map((known) => known?.key),
     );
     if (read.length === 0) {
-      return { key: definition, ...facts };
+      return { key: definitionKey, definitionKey, ...facts };
     }
     // What is made anew may have other contents under its old key.
     const isFreshInput = inputs.some((known) => known?.isFresh === true);
-    const before = isFreshInput ? undefined : cache.findContentKey(definition);
+    const before = isFreshInput
+      ? undefined
+      : (cache.findContentKey(definitionKey) ?? imports?.findContentKey(definitionKey));
     if (before !== undefined) {
-      return { key: before, ...facts };
+      return { key: before, definitionKey, ...facts };
     }
     const known = inputs.map((input) => input?.key);
     await Promise.all(
@@ -134,9 +145,9 @@ export class Solve<T extends HeldTree> {
     );
     const key = keys.ofOperation(vertex, known);
     if (inputs.every((input) => input?.isLasting !== false)) {
-      cache.storeContentKey(definition, key);
+      cache.storeContentKey(definitionKey, key);
     }
-    return { key, ...facts };
+    return { key, definitionKey, ...facts };
   }
 
   async #contentKey(vertex: Vertex, position: number): Promise<string | undefined> {
@@ -153,9 +164,8 @@ export class Solve<T extends HeldTree> {
   }
 
   async #makeResult(vertex: Vertex): Promise<T> {
-    const { cache } = this.#deps;
     const { key, isFresh } = await this.#key(vertex);
-    const found = isFresh ? undefined : await this.#own(vertex, async () => await cache.find(key));
+    const found = isFresh ? undefined : await this.#own(vertex, async () => await this.#found(vertex, key));
     if (found !== undefined) {
       this.#tellCached(vertex);
       return found;
@@ -181,6 +191,13 @@ export class Solve<T extends HeldTree> {
       }
       return tree;
     });
+  }
+
+  async #found(vertex: Vertex, key: string): Promise<T | undefined> {
+    return (
+      (await this.#deps.cache.find(key)) ??
+      (await this.#request.imports?.find(key, vertex, this.#context(vertex)))
+    );
   }
 
   /** With what it stands on and nobody wanted. */

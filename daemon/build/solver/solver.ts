@@ -22,7 +22,10 @@ export class Solver<T extends HeldTree> {
    * The results of these vertices, held for the caller; undefined = an empty tree. Nothing runs of what they do not
    * need. Throws what the first step that failed threw, and the signal's reason: by then this build waits for nothing.
    */
-  async solve(targets: readonly (Vertex | undefined)[], request: SolveRequest): Promise<(T | undefined)[]> {
+  async solve(
+    targets: readonly (Vertex | undefined)[],
+    request: SolveRequest<T>,
+  ): Promise<(T | undefined)[]> {
     const { keys, cache } = this.#deps;
     const fly = this.#fly.bind(this);
     const track = this.#track.bind(this);

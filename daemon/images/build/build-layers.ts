@@ -108,12 +108,22 @@ async function commitLayer(
   if (layerIds.length >= limits.overlayLowersMax - 1) {
     throw invalidArgument(`max depth exceeded: an image has at most ${limits.overlayLowersMax - 1} layers`);
   }
-  const { layers, index, database, pins } = context;
+  const { layers, pins } = context;
   using _below = pins.pin(layerIds);
   const unpacked = await layers.unpack(
     { blob: { fd: tar.fd, offset: 0, size: tar.size }, what: 'layer' },
     { signal },
   );
+  return await placeLayer(context, layerIds, unpacked);
+}
+
+/** Gives an unpacked layer its place and its row on others, which are pinned. Where it fails nothing of it is left. */
+export async function placeLayer(
+  context: ImageContext,
+  layerIds: readonly number[],
+  unpacked: UnpackedLayer,
+): Promise<PinnedLayers> {
+  const { layers, index, database, pins } = context;
   await using rollback = new Rollback(context.log, { layer: unpacked.diffId });
   rollback.defer('discard an unpacked layer', () => layers.discard(unpacked));
   const below = layerIds.map((id) => index.layer(id));

@@ -1,0 +1,75 @@
+import type { Vertex } from '../../graph/op.ts';
+import { layersOfTree, type BuildTree } from '../../snapshots/tree.ts';
+import type { VertexKeys } from '../../solver/ports.ts';
+import type { RecordCache } from '../records.ts';
+import type { CacheDocument, CachedResult } from './document.ts';
+
+/** What one build has come by, for a cache elsewhere. */
+export class Gathered {
+  readonly #keys = new Map<string, Set<string>>();
+
+  /** Of the solver. What no other build can come to is left out. */
+  readonly keyed = (_vertex: Vertex, { key, definitionKey, isLasting }: VertexKeys): void => {
+    if (isLasting) {
+      const definitionKeys = this.#keys.get(key) ?? new Set<string>();
+      this.#keys.set(key, definitionKey === key ? definitionKeys : definitionKeys.add(definitionKey));
+    }
+  };
+
+  /** Its results that are here, held until they are disposed of. */
+  hold(records: Pick<RecordCache, 'peek'>): HeldResults {
+    const trees = [...this.#keys.keys()].flatMap((key) => {
+      const tree = records.peek(key);
+      return tree === undefined ? [] : [{ key, tree }];
+    });
+    const contentKeys = new Map(
+      [...this.#keys].flatMap(([key, all]) => [...all].map((definitionKey) => [definitionKey, key] as const)),
+    );
+    return new HeldResults(trees, contentKeys);
+  }
+}
+
+/** Results of a build whose layers nothing removes meanwhile. */
+export class HeldResults implements Disposable {
+  readonly #trees: readonly { key: string; tree: BuildTree }[];
+  readonly #contentKeys: ReadonlyMap<string, string>;
+
+  constructor(trees: readonly { key: string; tree: BuildTree }[], contentKeys: ReadonlyMap<string, string>) {
+    this.#trees = trees;
+    this.#contentKeys = contentKeys;
+  }
+
+  /** With layers by their ids. */
+  get document(): CacheDocument<number> {
+    const results = this.#trees.map(({ key, tree }): CachedResult<number> => ({
+      key,
+      layers: layersOfTree(tree),
+      createdMs: tree.createdMs ?? 0,
+    }));
+    return { results, contentKeys: this.#contentKeys };
+  }
+
+  [Symbol.dispose](): void {
+    this.#trees.forEach(({ tree }) => tree[Symbol.dispose]());
+  }
+}
+
+/** Results all of whose layers are among these: `mode=min`. Pure. */
+export function within<Layer>(
+  { results, contentKeys }: CacheDocument<Layer>,
+  layers: readonly Layer[],
+): CacheDocument<Layer> {
+  const known = new Set(layers);
+  return {
+    results: results.filter((result) => result.layers.every((layer) => known.has(layer))),
+    contentKeys,
+  };
+}
+
+/** The same results with other names of their layers. Pure. */
+export function mapLayers<From, To>(
+  { results, contentKeys }: CacheDocument<From>,
+  to: (layer: From) => To,
+): CacheDocument<To> {
+  return { results: results.map((result) => ({ ...result, layers: result.layers.map(to) })), contentKeys };
+}

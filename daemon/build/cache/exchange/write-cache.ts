@@ -1,0 +1,37 @@
+import { failpoint } from '../../../base/failpoint.ts';
+import { CACHE_CONFIG_TYPE, writeCacheDocument, type CacheDocument } from './document.ts';
+import { mapLayers } from './gathered.ts';
+import { writeCacheManifest, type Blob } from './manifest.ts';
+import type { CacheTarget } from './ports.ts';
+
+export interface WriteOptions {
+  /** The manifest is an image's; else an index. */
+  isImage: boolean;
+  diffId(layerId: number): string;
+  told(step: string): void;
+  signal: AbortSignal;
+}
+
+/** Sends the layers, then what says what they are, then its name: a cache that is cut off is the one before. */
+export async function writeCache(
+  target: CacheTarget,
+  held: CacheDocument<number>,
+  { isImage, diffId, told, signal }: WriteOptions,
+): Promise<Blob> {
+  const blobs = new Map<number, Blob>();
+  for (const layerId of new Set(held.results.flatMap(({ layers }) => layers))) {
+    blobs.set(layerId, await target.putLayer(layerId, signal));
+    failpoint('build.cache.export.layer');
+    told(`writing layer ${blobs.get(layerId)?.digest}`);
+  }
+  const blobOf = (layerId: number): Blob => blobs.get(layerId) ?? { digest: '', size: 0, mediaType: '' };
+  const document = writeCacheDocument(
+    mapLayers(held, (layerId) => ({ ...blobOf(layerId), diffId: diffId(layerId) })),
+  );
+  const config = await target.putBlob(document, CACHE_CONFIG_TYPE, signal);
+  failpoint('build.cache.export.config');
+  told(`writing config ${config.digest}`);
+  const manifest = await target.putManifest(writeCacheManifest(config, [...blobs.values()], isImage), signal);
+  told(`writing cache manifest ${manifest.digest}`);
+  return manifest;
+}
