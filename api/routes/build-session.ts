@@ -63,6 +63,7 @@ function attributesOf(request: BuildRequest): Map<string, string> {
     ['target', request.target || undefined],
     ['platform', request.platform],
     ['no-cache', request.nocache ? '' : undefined],
+    ['cache-from', request.cacheFrom.join(',') || undefined],
     ['image-resolve-mode', request.pull ? 'pull' : undefined],
     ...hostAttributes(hostConfig),
     // A name without a value is one that is not set.

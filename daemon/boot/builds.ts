@@ -56,9 +56,10 @@ export async function composeBuilds(
     rules: defaultRules,
   });
   const deps = { ...host, layers, sessions, contexts, caches, log };
+  const records = new RecordCache({ table, layers, clock });
   const solver = new Solver({
     keys: new BuildKeys(deps),
-    cache: new RecordCache({ table, layers, clock }),
+    cache: records,
     ops: new BuildOps(deps),
     runsMax: limits.buildRunsMax,
   });
@@ -70,6 +71,8 @@ export async function composeBuilds(
     solver,
     layers,
     keeper,
+    records,
+    caches: images.cacheLayers(),
     clock,
     log,
     worker: { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION },

@@ -1,6 +1,7 @@
 import type { ContainerCreateRequest } from '../../api/types/container.ts';
 import type { ProgressMessage, RegistryAuth } from '../../api/types/image.ts';
 import type { Filters } from '../../api/types/requests.ts';
+import type { CacheDocument } from './cache/exchange/document.ts';
 import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import type { PlacedSpool } from '../../storage/spool/placed-spool.ts';
@@ -17,12 +18,20 @@ export interface ContextSpools {
   placed(what: string): Promise<ContextSpool>;
 }
 
+/** What a build has come by, and what of it is in its image; layers by their ids. */
+export interface BuiltCache {
+  document: CacheDocument<number>;
+  imageLayers: readonly number[];
+}
+
 /** What a build has made, kept until it is disposed of. */
 export interface BuiltImage extends Disposable {
   /** That the image has, or will have once it is exported. */
   id: string;
   /** Its configuration, as bytes of JSON. */
   config: Buffer;
+  /** Kept as long as the image, where its cache is wanted elsewhere. */
+  cache?: BuiltCache;
   /** Makes the image, and gives it names; answers them in full: `docker.io/library/app:latest`. */
   export(names: readonly string[]): Promise<string[]>;
 }

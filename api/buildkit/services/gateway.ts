@@ -48,9 +48,10 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
       unary(gatewaySolveRequest, gatewaySolveResponse, async (request, { metadata, signal }) => {
         const { frontend, frontendOpt, definition, frontendInputs, allowResultReturn } = request;
         const hasDefinition = (definition?.def.length ?? 0) > 0 || frontendInputs.size > 0;
+        const cacheImports = request.cacheImports.map(({ type, attrs }) => ({ type, attributes: attrs }));
         const made = await port.solveFrontend(
           buildOf(metadata),
-          { frontend, options: frontendOpt, hasDefinition },
+          { frontend, options: frontendOpt, hasDefinition, cacheImports },
           signal,
         );
         if (!allowResultReturn) {

@@ -27,6 +27,7 @@ export interface FrontendRequest {
   frontend: string;
   options: ReadonlyMap<string, string>;
   hasDefinition: boolean;
+  cacheImports?: readonly NamedCache[];
 }
 
 /** What a frontend made; `ref` empty = nothing. */

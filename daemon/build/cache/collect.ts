@@ -84,7 +84,9 @@ export function toCollect(
       .filter(({ isInUse, lastUsedMs }) => !isInUse && now - lastUsedMs >= rule.unusedMs)
       .toSorted((a, b) => a.lastUsedMs - b.lastUsedMs || (a.id < b.id ? -1 : 1));
     for (const { id, bytes } of candidates) {
-      if (used <= goalOf(rule, used, freeBytes)) {
+      const goal = goalOf(rule, used, freeBytes);
+      // Where nothing may stay, what has no size of its own goes, too.
+      if (goal > 0 && used <= goal) {
         break;
       }
       left.delete(id);

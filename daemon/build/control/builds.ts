@@ -24,12 +24,14 @@ import type { BuildTree } from '../snapshots/tree.ts';
 import type { Solver } from '../solver/solver.ts';
 import type { CacheKeeper } from '../cache/keeper.ts';
 import { recordTest } from '../cache/filters.ts';
-import { nowMs } from '../cache/records.ts';
+import { nowMs, type RecordCache } from '../cache/records.ts';
+import type { CacheLayers } from '../cache/exchange/ports.ts';
 import { buildDockerfile } from './dockerfile.ts';
-import { readCacheExports } from './cache-exports.ts';
+import { readCacheExports } from './cache-options.ts';
+import { exportCaches } from './export-caches.ts';
 import { EndedBuilds } from './ended-builds.ts';
 import { exportImage, readExport, type Export } from './export.ts';
-import { RunningBuild } from './running-build.ts';
+import { RunningBuild, type BuildFacts } from './running-build.ts';
 
 export interface BuildsDeps {
   classic: ClassicSteps;
@@ -38,6 +40,8 @@ export interface BuildsDeps {
   solver: Solver<BuildTree>;
   layers: BuildLayers;
   keeper: CacheKeeper;
+  records: RecordCache;
+  caches: CacheLayers;
   clock: Clock;
   log: Logger;
   worker: BuildWorker;
@@ -69,19 +73,22 @@ export class Builds implements BuildkitPort {
 
   async solve(request: SolveRequest, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const target = readExport(request);
-    readCacheExports(request.cacheExports);
+    const caches = { exports: readCacheExports(request.cacheExports), imports: request.cacheImports };
     if (request.hasDefinition) {
       throw notImplemented('graphs of other frontends (LLB) are not supported yet');
     }
     this.#deps.classic.refuseNames(target?.names ?? []);
     const { frontend, attributes } = request;
     const { ref, session, entitlements } = request;
-    return await this.#during({ ref, session, entitlements }, signal, async (running) => {
+    return await this.#during({ ref, session, entitlements, caches }, signal, async (running) => {
       if (frontend !== '') {
         await this.#frontend(running, { frontend, options: attributes, hasDefinition: false });
       }
       const image = frontend === '' ? await running.returned() : running.latest;
-      return await this.#export(running, image, target);
+      return new Map([
+        ...(await this.#export(running, image, target)),
+        ...(await this.#exportCaches(running, image)),
+      ]);
     });
   }
 
@@ -156,7 +163,8 @@ export class Builds implements BuildkitPort {
     this.#deps.classic.refuseNames(names);
     const ref = id === '' ? `${session}:${this.#deps.clock.nowNano()}` : id;
     const begun = withResolvers<RunningBuild>();
-    const image = this.#during({ ref, session, entitlements: [] }, signal, async (running) => {
+    const facts = { ref, session, entitlements: [], caches: { exports: [], imports: [] } };
+    const image = this.#during(facts, signal, async (running) => {
       begun.resolve(running);
       await this.#frontend(running, { frontend: 'dockerfile.v0', options: attributes, hasDefinition: false });
       const { latest } = running;
@@ -177,7 +185,7 @@ export class Builds implements BuildkitPort {
   }
 
   async #frontend(running: RunningBuild, request: FrontendRequest): Promise<FrontendResult> {
-    const { frontend, options, hasDefinition } = request;
+    const { frontend, options, hasDefinition, cacheImports = [] } = request;
     if (hasDefinition) {
       throw notImplemented('graphs of other frontends (LLB) are not supported yet');
     }
@@ -191,8 +199,9 @@ export class Builds implements BuildkitPort {
     const { sessions } = this.#deps;
     const session = await sessions.get(running.session, signal);
     cancelWith(session, running);
-    const { entitlements } = running;
-    const build = { ...this.#deps, session, vertices, entitlements, signal };
+    const { entitlements, caches } = running;
+    const named = { cacheExports: caches.exports, cacheImports: [...caches.imports, ...cacheImports] };
+    const build = { ...this.#deps, session, vertices, entitlements, signal, ...named };
     const made = await measured('builder', 'build', async () => await buildDockerfile(build, options));
     return 'image' in made ? running.keep(made.image) : { ref: '', metadata: made.answer };
   }
@@ -208,9 +217,21 @@ export class Builds implements BuildkitPort {
       : await exportImage(vertices, { image, names: target.names });
   }
 
+  async #exportCaches(
+    { session: id, caches, vertices, signal }: RunningBuild,
+    image: BuiltImage | undefined,
+  ): Promise<ReadonlyMap<string, string>> {
+    const asked = caches.exports;
+    if (image?.cache === undefined || asked.length === 0) {
+      return new Map();
+    }
+    const session = await this.#deps.sessions.get(id, signal);
+    return await exportCaches({ ...this.#deps, session, vertices, signal }, image.cache, asked);
+  }
+
   /** A build is there for as long as its work lasts. */
   async #during<T>(
-    { ref, session, entitlements }: { ref: string; session: string; entitlements: readonly string[] },
+    { ref, ...facts }: BuildFacts & { ref: string },
     signal: AbortSignal,
     work: (running: RunningBuild) => Promise<T>,
   ): Promise<T> {
@@ -223,7 +244,7 @@ export class Builds implements BuildkitPort {
     if (this.#running.size >= limits.buildsMax) {
       throw new EngineError('resource_exhausted', `more than ${limits.buildsMax} builds are under way`);
     }
-    const running = new RunningBuild({ session, entitlements }, this.#deps.clock);
+    const running = new RunningBuild(facts, this.#deps.clock);
     this.#running.set(ref, running);
     this.#ended.forget(ref);
     this.#waiting.forEach((tell) => tell());

@@ -1,8 +1,13 @@
+import type { NamedCache } from '../../../api/types/build/ports.ts';
 import type { BuildSession } from '../../../api/types/build/session.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { BuildError } from '../../base/build-error.ts';
 import { isEngineError, type EngineError } from '../../base/errors.ts';
+import { writeInlineCache } from '../cache/exchange/document.ts';
+import { Gathered, mapLayers, type HeldResults } from '../cache/exchange/gathered.ts';
+import type { CacheImports } from '../cache/exchange/imports.ts';
+import type { CacheLayers } from '../cache/exchange/ports.ts';
 import { parseDockerfile } from '../dockerfile/parse.ts';
 import type { Answer } from '../frontend/answers/answer.ts';
 import { answerSubrequest } from '../frontend/answers/subrequest.ts';
@@ -13,16 +18,19 @@ import type { Vertex } from '../graph/op.ts';
 import { findImage } from '../ops/image.ts';
 import type { BuildLayers, BuiltImage } from '../ports.ts';
 import type { Contexts } from '../session/contexts.ts';
+import type { RecordCache } from '../cache/records.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import { release, type RunContext } from '../solver/ports.ts';
 import { isSource } from '../solver/reads.ts';
 import type { Solver } from '../solver/solver.ts';
 import { buildOptions } from './build-options.ts';
+import { namedCaches, readCacheImports, type CacheExport } from './cache-options.ts';
+import { openImports } from './import-caches.ts';
 import { loadDefinition, loadIgnore, refuseOtherSyntax, type Definition } from './definition.ts';
 import { finishedConfig, imageIdOf } from './finished-config.ts';
 import { readOptions, type FrontendOptions } from './options.ts';
-import { tellUnusedCaches, tellWarnings } from './tell-warnings.ts';
+import { tellWarning, tellWarnings } from './tell-warnings.ts';
 import { chainOf, VertexProgress } from './vertex-progress.ts';
 import type { Vertices } from './vertices.ts';
 
@@ -35,6 +43,10 @@ export interface DockerfileBuild {
   session: BuildSession;
   vertices: Vertices;
   entitlements: readonly string[];
+  caches: CacheLayers;
+  records: RecordCache;
+  cacheExports: readonly CacheExport[];
+  cacheImports: readonly NamedCache[];
   signal: AbortSignal;
 }
 
@@ -50,6 +62,7 @@ export async function buildDockerfile(
   attributes: ReadonlyMap<string, string>,
 ): Promise<DockerfileResult> {
   const options = readOptions(attributes);
+  const imports = readCacheImports(namedCaches(build.cacheImports, options.cacheImports));
   const definition = await loadDefinition(build, options);
   refuseOtherSyntax(definition);
   const patterns = await loadIgnore(build, options, definition);
@@ -58,7 +71,11 @@ export async function buildDockerfile(
     return { answer: await read.answer(options.subrequest) };
   }
   const graph = await read.graph();
-  return { image: await solveGraph(build, definition, graph) };
+  const warn = (short: string, detail: string): void =>
+    tellWarning(build.vertices, definition, { short, detail });
+  using open = await openImports({ ...build, warn }, imports);
+  const isInline = options.isCacheInline || build.cacheExports.some(({ type }) => type === 'inline');
+  return { image: await solveGraph(build, definition, { graph, isInline, imports: open.imports }) };
 }
 
 /** A Dockerfile that is read. Images that it names are here, and held, until it is disposed of. */
@@ -79,9 +96,6 @@ class Reading implements Disposable {
     this.#definition = definition;
     this.#check = options.check;
     this.#options = buildOptions(options, { ...build, ignorePatterns });
-    if (options.importsCache) {
-      tellUnusedCaches(build.vertices, definition);
-    }
   }
 
   async graph(): Promise<BuildGraph> {
@@ -157,27 +171,46 @@ async function loadImage(
 }
 
 async function solveGraph(
-  { solver, layers, vertices, session, signal }: DockerfileBuild,
+  build: DockerfileBuild,
   definition: Definition,
-  { tree, image }: BuildGraph,
+  asked: { graph: BuildGraph; isInline: boolean; imports: CacheImports | undefined },
 ): Promise<BuiltImage> {
+  const { solver, layers, vertices, session, signal, cacheExports, records } = build;
+  const { graph, isInline, imports } = asked;
+  const { tree, image } = graph;
   const chain = chainOf(tree);
   const progress = new VertexProgress(vertices, [tree]);
+  const gathered = isInline || cacheExports.length > 0 ? new Gathered() : undefined;
   let trees: (BuildTree | undefined)[];
   try {
-    trees = await solver.solve(chain, { session: session.id, progress, signal });
+    trees = await solver.solve(chain, {
+      session: session.id,
+      progress,
+      signal,
+      ...(imports && { imports }),
+      ...(gathered && { keyed: gathered.keyed }),
+    });
   } catch (error) {
     throw isEngineError(error) ? failure(error, definition, progress) : error;
   }
   const layerIds = layersOfTree(trees.at(-1));
   const steps = stepsOf(chain, trees);
-  const config = finishedConfig(image, { steps, diffIds: layers.diffIds(layerIds) });
+  const diffIds = layers.diffIds(layerIds);
+  const held = gathered?.hold(records);
+  const inlineCache = isInline && held ? inlineOf(held, layers, diffIds) : Buffer.alloc(0);
+  const config = finishedConfig(image, { steps, diffIds, inlineCache });
   return {
     id: imageIdOf(config),
     config,
+    ...(held && { cache: { document: held.document, imageLayers: layerIds } }),
     export: async (names) => (await layers.makeImage({ layerIds, config, names })).names,
-    [Symbol.dispose]: () => release(trees),
+    [Symbol.dispose]: () => release([...trees, held]),
   };
+}
+
+function inlineOf(held: HeldResults, layers: BuildLayers, diffIds: readonly string[]): Buffer {
+  const named = mapLayers(held.document, (layerId) => layers.diffIds([layerId])[0] ?? '');
+  return writeInlineCache(named, diffIds);
 }
 
 /** Of each operation of the chain, whether it has brought a layer, and when it was done. */

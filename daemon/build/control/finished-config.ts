@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { formatNano } from '../../base/clock.ts';
 import { invariant } from '../../base/errors.ts';
+import { INLINE_CACHE } from '../cache/exchange/document.ts';
 import type { BaseImage } from '../frontend/options.ts';
 
 /** An operation of the target's chain. */
@@ -18,7 +19,11 @@ const NANOS_PER_MS = 1_000_000n;
  */
 export function finishedConfig(
   image: BaseImage,
-  { steps, diffIds }: { steps: readonly FinishedStep[]; diffIds: readonly string[] },
+  {
+    steps,
+    diffIds,
+    inlineCache = Buffer.alloc(0),
+  }: { steps: readonly FinishedStep[]; diffIds: readonly string[]; inlineCache?: Buffer },
 ): Buffer {
   const { history, created } = finishedHistory(image, steps);
   const { architecture, os, variant, author, config } = image;
@@ -28,6 +33,7 @@ export function finishedConfig(
     config,
     ...(created !== undefined && { created }),
     history,
+    ...(inlineCache.length > 0 && { [INLINE_CACHE]: inlineCache.toString('base64') }),
     os,
     rootfs: { type: 'layers', diff_ids: diffIds },
     ...(variant !== '' && { variant }),

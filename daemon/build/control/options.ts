@@ -1,4 +1,6 @@
+import type { NamedCache } from '../../../api/types/build/ports.ts';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
+import { cachesOfAttributes } from './cache-options.ts';
 
 /** What a client of BuildKit asks of the Dockerfile's frontend. */
 export interface FrontendOptions {
@@ -28,8 +30,10 @@ export interface FrontendOptions {
   check: string;
   /** What is asked instead of a build: `frontend.lint`; `''` = nothing. */
   subrequest: string;
-  /** The client names caches to be imported, which is not there yet. */
-  importsCache: boolean;
+  /** Caches to be looked into. */
+  cacheImports: readonly NamedCache[];
+  /** The image brings its cache along. */
+  isCacheInline: boolean;
 }
 
 type Attributes = ReadonlyMap<string, string>;
@@ -39,8 +43,6 @@ const YES = /^(?:1|t|true)$/i;
 
 /** What says only what the client can do, or is for records that are not kept. */
 const TOLD = new Set(['frontend.caps', 'build-arg:BUILDKIT_MULTI_PLATFORM', 'build-arg:BUILDKIT_BUILD_NAME']);
-/** A cache that cannot be imported is no reason to fail: what it would give is built, and the client is told. */
-const CACHE_IMPORTS = ['cache-imports', 'cache-from'];
 const TOLD_PREFIX = /^(?:vcs|local-sessionid|sharedkey):/;
 
 const KNOWN = new Set([
@@ -58,6 +60,8 @@ const KNOWN = new Set([
   'context',
   'contextkey',
   'dockerfilekey',
+  'cache-imports',
+  'cache-from',
   'build-arg:BUILDKIT_CONTEXT_KEEP_GIT_DIR',
 ]);
 
@@ -87,7 +91,8 @@ export function readOptions(attributes: Attributes): FrontendOptions {
     cacheNamespace: text('build-arg:BUILDKIT_CACHE_MOUNT_NS'),
     check: text('build-arg:BUILDKIT_DOCKERFILE_CHECK'),
     subrequest: text('requestid'),
-    importsCache: CACHE_IMPORTS.some((name) => !['', '[]', 'null'].includes(text(name))),
+    cacheImports: cachesOfAttributes(attributes),
+    isCacheInline: YES.test(text('build-arg:BUILDKIT_INLINE_CACHE')),
   };
 }
 
@@ -102,16 +107,12 @@ function refuse(attributes: Attributes): void {
     if (name.startsWith('attest:')) {
       throw notImplemented(`attestations are not supported: ${name.slice('attest:'.length)}`);
     }
-    if (name === 'build-arg:BUILDKIT_INLINE_CACHE' && YES.test(value)) {
-      throw notImplemented('build-arg BUILDKIT_INLINE_CACHE: export of the cache is not supported yet');
-    }
     if (name === 'build-arg:BUILDKIT_SYNTAX') {
       refuseSyntax(value);
     }
     const isRead =
       KNOWN.has(name) ||
       TOLD.has(name) ||
-      CACHE_IMPORTS.includes(name) ||
       TOLD_PREFIX.test(name) ||
       /^(?:build-arg|label|context):/.test(name);
     if (!isRead && value !== '') {

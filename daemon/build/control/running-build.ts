@@ -1,9 +1,22 @@
-import type { FrontendResult } from '../../../api/types/build/ports.ts';
+import type { FrontendResult, NamedCache } from '../../../api/types/build/ports.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { EngineError, invalidArgument } from '../../base/errors.ts';
 import type { BuiltImage } from '../ports.ts';
+import type { CacheExport } from './cache-options.ts';
 import { Vertices } from './vertices.ts';
+
+/** Caches elsewhere that a build was asked to fill and to look into. */
+export interface BuildCaches {
+  exports: readonly CacheExport[];
+  imports: readonly NamedCache[];
+}
+
+export interface BuildFacts {
+  session: string;
+  entitlements: readonly string[];
+  caches: BuildCaches;
+}
 
 /** One build from its beginning to its end: what it reports, what it has made so far, and how it is stopped. */
 export class RunningBuild {
@@ -12,12 +25,14 @@ export class RunningBuild {
   readonly session: string;
   /** What the client allows: `network.host`. */
   readonly entitlements: readonly string[];
+  readonly caches: BuildCaches;
   readonly #stop = new AbortController();
   readonly #results = new Map<string, BuiltImage>();
   readonly #returned = withResolvers<BuiltImage | undefined>();
 
-  constructor({ session, entitlements }: { session: string; entitlements: readonly string[] }, clock: Clock) {
+  constructor({ session, entitlements, caches }: BuildFacts, clock: Clock) {
     this.session = session;
+    this.caches = caches;
     this.entitlements = entitlements;
     this.vertices = new Vertices(clock);
     // Rejected where nobody waits for it, too.

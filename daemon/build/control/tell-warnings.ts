@@ -24,18 +24,12 @@ export function tellWarnings(
   });
 }
 
-/** Tells a client that the caches it names (`--cache-from`) are not looked into. */
-export function tellUnusedCaches({ log }: Vertices, { name, text, vertex }: Definition): void {
-  log.add({
-    warnings: [
-      {
-        vertex,
-        short: 'caches are not imported yet: --cache-from has no effect',
-        detail: 'Only the cache of this engine is used.',
-        url: '',
-        source: { filename: name, data: text },
-        lines: { from: 1, to: 1 },
-      },
-    ],
-  });
+/** Tells a client of what is no failure of its build. */
+export function tellWarning(
+  { log }: Vertices,
+  { name, text, vertex }: Definition,
+  { short, detail }: { short: string; detail: string },
+): void {
+  const source = { filename: name, data: text };
+  log.add({ warnings: [{ vertex, short, detail, url: '', source, lines: { from: 1, to: 1 } }] });
 }

@@ -74,8 +74,11 @@ export interface SolverImports<T extends HeldTree> {
 /** What a vertex was known by in one build. */
 export interface VertexKeys {
   key: string;
-  /** By what its inputs are known by: leads to `key` where that is of what it reads of them. */
-  definitionKey: string;
+  /**
+   * By what its inputs are known by: leads to `key` where that is of what it reads of them. Undefined where no other
+   * build means the same by it.
+   */
+  definitionKey: string | undefined;
   /** Another build, elsewhere too, may come to the same key. */
   isLasting: boolean;
 }

@@ -20,6 +20,11 @@ interface Known {
   isLasting: boolean;
 }
 
+interface KnownOperation extends Known {
+  /** Undefined where no other build means the same by it. */
+  definitionKey: string | undefined;
+}
+
 /** One build's way through its graph. Every vertex gets its key once, and its result once if somebody needs it. */
 export class Solve<T extends HeldTree> {
   readonly #deps: SolveDeps<T>;
@@ -100,7 +105,7 @@ export class Solve<T extends HeldTree> {
     });
   }
 
-  #told(vertex: Vertex, { definitionKey, ...known }: Known & { definitionKey: string }): Known {
+  #told(vertex: Vertex, { definitionKey, ...known }: KnownOperation): Known {
     const { key, isLasting } = known;
     this.#request.keyed?.(vertex, { key, definitionKey, isLasting });
     return known;
@@ -110,7 +115,7 @@ export class Solve<T extends HeldTree> {
    * By what its inputs are known by; where it only reads files of one, by these. They need not be read again where the
    * inputs are known by the same keys as once before.
    */
-  async #keyOfOperation(vertex: Vertex): Promise<Known & { definitionKey: string }> {
+  async #keyOfOperation(vertex: Vertex): Promise<KnownOperation> {
     const { keys, cache } = this.#deps;
     const { imports } = this.#request;
     const inputs = await Promise.all(
@@ -144,10 +149,11 @@ export class Solve<T extends HeldTree> {
       }),
     );
     const key = keys.ofOperation(vertex, known);
-    if (inputs.every((input) => input?.isLasting !== false)) {
+    const isLasting = inputs.every((input) => input?.isLasting !== false);
+    if (isLasting) {
       cache.storeContentKey(definitionKey, key);
     }
-    return { key, definitionKey, ...facts };
+    return { key, definitionKey: isLasting ? definitionKey : undefined, ...facts };
   }
 
   async #contentKey(vertex: Vertex, position: number): Promise<string | undefined> {

@@ -50,7 +50,8 @@ test('what clients send is read', () => {
     cacheNamespace: 'space',
     check: '',
     subrequest: '',
-    importsCache: false,
+    cacheImports: [],
+    isCacheInline: false,
   });
   expect(read({ 'no-cache': '' }).noCache).toBe('all');
 });
@@ -60,7 +61,6 @@ test.each([
   [{ context: 'http://x/y' }, 'context http://x/y: contexts by URL'],
   [{ 'add-hosts': 'x' }, 'add-hosts x: must be NAME=ADDRESS'],
   [{ 'attest:sbom': '' }, 'attestations are not supported: sbom'],
-  [{ 'build-arg:BUILDKIT_INLINE_CACHE': '1' }, 'BUILDKIT_INLINE_CACHE'],
   [{ 'build-arg:BUILDKIT_SYNTAX': 'other/frontend' }, 'frontend other/frontend is not supported'],
   [{ platform: 'linux/amd64,linux/arm64' }, 'several platforms at once'],
   [{ unknown: 'x' }, 'option unknown=x of the frontend dockerfile.v0'],
@@ -88,9 +88,25 @@ test('patterns of a .dockerignore, as the client applies them', () => {
 });
 
 test.each([
-  [{ 'cache-from': 'registry/app:cache' }, true],
-  [{ 'cache-imports': '[{"Type":"registry"}]' }, true],
-  [{ 'cache-imports': '[]' }, false],
-])('caches to be imported are noted, so that the client is told: %j', (attributes, importsCache) => {
-  expect(readOptions(new Map(Object.entries(attributes)))).toMatchObject({ importsCache });
+  [{ 'cache-from': 'registry/app:cache' }, [{ type: 'registry', attributes: { ref: 'registry/app:cache' } }]],
+  [
+    { 'cache-imports': '[{"Type":"local","Attrs":{"src":"/c"}}]' },
+    [{ type: 'local', attributes: { src: '/c' } }],
+  ],
+  [{ 'cache-imports': '[]' }, []],
+  [{ 'cache-imports': 'null' }, []],
+])('caches to be imported: %j', (attributes, expected) => {
+  const { cacheImports } = read(attributes);
+  const plain = cacheImports.map(({ type, attributes: all }) => ({
+    type,
+    attributes: Object.fromEntries(all),
+  }));
+  expect(plain).toEqual(expected);
 });
+
+test.each(['{}', 'x', '[1]', '[{"Type":1}]', '[{"Type":"local","Attrs":{"a":1}}]'])(
+  'caches to be imported that are no list are refused: %s',
+  (text) => {
+    expect(() => read({ 'cache-imports': text })).toThrow('cache-imports');
+  },
+);

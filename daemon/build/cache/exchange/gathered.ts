@@ -12,7 +12,10 @@ export class Gathered {
   readonly keyed = (_vertex: Vertex, { key, definitionKey, isLasting }: VertexKeys): void => {
     if (isLasting) {
       const definitionKeys = this.#keys.get(key) ?? new Set<string>();
-      this.#keys.set(key, definitionKey === key ? definitionKeys : definitionKeys.add(definitionKey));
+      this.#keys.set(key, definitionKeys);
+      if (definitionKey !== undefined && definitionKey !== key) {
+        definitionKeys.add(definitionKey);
+      }
     }
   };
 

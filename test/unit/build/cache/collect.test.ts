@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { defaultRules, toCollect, type KeptRecord } from '../../../../daemon/build/cache/collect.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 
@@ -90,4 +90,11 @@ describe('the default rules', () => {
       expect(taken.length === 0 || !isEnough(bytesOf(taken.slice(0, -1))), `seed ${seed}`).toBe(true);
     }
   });
+});
+
+test('where nothing may stay, what has no size goes, too', () => {
+  const disk = { totalBytes: 100 * GIB, freeBytes: 50 * GIB };
+  const all = { takesInternal: true, unusedMs: 0, reservedBytes: 0, usedBytesMax: 0, freeBytesMin: 0 };
+  const empty = [record('a', 1, { bytes: 0 }), record('b', 2, { bytes: 0 })];
+  expect(toCollect(empty, [all], { now: NOW, disk })).toEqual(['b', 'a']);
 });
