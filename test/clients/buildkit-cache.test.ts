@@ -23,6 +23,18 @@ const DOCKERFILE = [
 ];
 const HUB = '127.0.0.1:5000';
 
+const well = async (said: Promise<Said>): Promise<Said> => {
+  const all = await said;
+  expect({ code: all.code, err: all.code === 0 ? '' : all.err }).toEqual({ code: 0, err: '' });
+  return all;
+};
+
+/** All but bases, which are here. */
+const cachedSteps = ({ err }: Said): number => {
+  const steps = [...err.matchAll(/^#(\d+) \[.*\] (?:RUN|COPY) /gm)].map(([, number]) => number);
+  return steps.filter((number) => err.includes(`\n#${number} CACHED`)).length;
+};
+
 describeEngine(
   "BuildKit's clients: caches elsewhere",
   (engine) => {
@@ -42,27 +54,19 @@ describeEngine(
         });
         child.stdin?.end();
       });
-    const well = async (said: Promise<Said>): Promise<Said> => {
-      const all = await said;
-      expect({ code: all.code, err: all.code === 0 ? '' : all.err }).toEqual({ code: 0, err: '' });
-      return all;
-    };
     const docker = (...args: string[]): Promise<Said> => run('/usr/bin/docker', args);
     const today = (...args: string[]): Promise<Said> => {
       const [file, ...rest] = inTrixie('docker', ...args);
       return run(file, rest);
     };
+    const build = (...args: string[]): Promise<Said> =>
+      today('buildx', 'build', '--builder', 'far', '--progress=plain', ...args, app());
     /** As a host that has never built it. */
     const forget = async (...images: string[]): Promise<void> => {
       for (const image of images) {
         await well(docker('image', 'rm', image));
       }
       await engine.http.ok('POST', '/build/prune?all=1');
-    };
-    /** All but bases, which are here. */
-    const cachedSteps = ({ err }: Said): number => {
-      const steps = [...err.matchAll(/^#(\d+) \[.*\] (?:RUN|COPY) /gm)].map(([, number]) => number);
-      return steps.filter((number) => err.includes(`\n#${number} CACHED`)).length;
     };
 
     beforeAll(async () => {
@@ -84,22 +88,22 @@ describeEngine(
     test.each([
       ['docker CLI 20.10', docker, ['build']],
       ...(hasTrixie() ? ([['docker buildx', today, ['buildx', 'build']]] as const) : []),
-    ] as const)('%s: an image brings its cache along', async (name, client, build) => {
+    ] as const)('%s: an image brings its cache along', async (name, client, command) => {
       const image = `${HUB}/${name.replaceAll(/\W/g, '').toLowerCase()}:1`;
       const args = ['--progress=plain', '--build-arg', 'BUILDKIT_INLINE_CACHE=1', '--tag', image, app()];
-      await well(client(...build, ...args));
+      await well(client(...command, ...args));
       const first = await well(docker('run', '--rm', '--network', 'none', image));
       await well(docker('push', image));
       const [{ Id }] = JSON.parse((await docker('image', 'inspect', image)).out) as [{ Id: string }];
       await forget(image);
-      const again = await well(client(...build, '--cache-from', image, ...args));
+      const again = await well(client(...command, '--cache-from', image, ...args));
       expect(cachedSteps(again), again.err).toBeGreaterThanOrEqual(3);
       expect((await well(docker('run', '--rm', '--network', 'none', image))).out).toBe(first.out);
       // The same configuration, times and cache included.
       expect((await docker('image', 'inspect', '--format', '{{.Id}}', image)).out.trim()).toBe(Id);
       await forget(image);
       writeFileSync(`${app()}/one`, 'other');
-      const other = await well(client(...build, '--cache-from', image, ...args));
+      const other = await well(client(...command, '--cache-from', image, ...args));
       const ran = await well(docker('run', '--rm', '--network', 'none', image));
       expect(ran.out, other.err).not.toBe(first.out);
       writeFileSync(`${app()}/one`, '1');
@@ -128,9 +132,6 @@ describeEngine(
     });
 
     describe.runIf(hasTrixie())('docker buildx, driver remote', () => {
-      const build = (...args: string[]): Promise<Said> =>
-        today('buildx', 'build', '--builder', 'far', '--progress=plain', ...args, app());
-
       beforeAll(async () => {
         const address = `unix://${engine.daemon.paths.socket}`;
         await well(today('buildx', 'create', '--name', 'far', '--driver', 'remote', address));

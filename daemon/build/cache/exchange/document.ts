@@ -149,7 +149,7 @@ export function readInlineCache(
 interface Layers {
   where: string;
   layers: readonly RemoteLayer[];
-  chainOf(index: number): readonly RemoteLayer[];
+  chainOf: (index: number) => readonly RemoteLayer[];
 }
 
 function readRecords(items: readonly unknown[], layers: Layers): CacheDocument<RemoteLayer> {

@@ -30,7 +30,7 @@ export interface PackedLayerFile extends AsyncDisposable {
 }
 
 export interface RegistryOptions {
-  auth(domain: string): Promise<RegistryAuth>;
+  auth: (domain: string) => Promise<RegistryAuth>;
   signal: AbortSignal;
 }
 

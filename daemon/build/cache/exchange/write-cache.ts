@@ -7,8 +7,8 @@ import type { CacheTarget } from './ports.ts';
 export interface WriteOptions {
   /** The manifest is an image's; else an index. */
   isImage: boolean;
-  diffId(layerId: number): string;
-  told(step: string): void;
+  diffId: (layerId: number) => string;
+  told: (step: string) => void;
   signal: AbortSignal;
 }
 

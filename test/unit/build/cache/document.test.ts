@@ -37,6 +37,9 @@ const sorted = ({ results, contentKeys }: CacheDocument<RemoteLayer>): object =>
   contentKeys: [...contentKeys],
 });
 
+const keysOf = (bytes: string): string[] =>
+  readCacheDocument(Buffer.from(bytes), 'c').results.map(({ key }) => key);
+
 test('a document is read as it was written, and any order of its results is the same', () => {
   const bytes = writeCacheDocument(DOCUMENT);
   expect(sorted(readCacheDocument(bytes, 'c'))).toEqual(sorted(DOCUMENT));
@@ -97,8 +100,6 @@ test('a document in which one thing is changed is another, or none', () => {
     const changed = `${text.slice(0, at)}f${text.slice(at + 1)}`;
     expect(JSON.stringify(sorted(readCacheDocument(Buffer.from(changed), 'c'))), changed).not.toBe(original);
   }
-  const keysOf = (bytes: string): string[] =>
-    readCacheDocument(Buffer.from(bytes), 'c').results.map(({ key }) => key);
   for (const { key } of DOCUMENT.results) {
     // No result comes under a key that it does not have.
     const gone = text.replaceAll(`"digest":"${key}"`, `"digest":"${digest('e')}"`);
