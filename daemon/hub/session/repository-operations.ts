@@ -97,6 +97,7 @@ export class RepositoryOperations implements HubRepositoriesPort {
 
   async remove(owner: string, name: string): Promise<void> {
     await this.#deps.repositories.remove(this.#granted(owner, name, NEEDS.remove), actorOf(this.#caller));
+    this.#deps.registry.collector.soon();
   }
 
   async #create(owner: string, request: RepositoryCreateRequest): Promise<HubRepository> {
