@@ -63,7 +63,10 @@ export async function composeBuilds(
     ops: new BuildOps(deps),
     runsMax: limits.buildRunsMax,
   });
-  domain.defer('wait for operations of builds', () => solver.idle());
+  domain.defer('wait for operations of builds', async () => {
+    await solver.idle();
+    await layers.idle();
+  });
   const buildkit = new Builds({
     classic: images.classicSteps(),
     sessions,

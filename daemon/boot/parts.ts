@@ -98,6 +98,7 @@ export async function composeImages(
     ownHub,
     registry,
     engineVersion: ENGINE_VERSION,
+    bootId: bootId(),
   });
   await images.restore();
   return { images, layers };

@@ -119,7 +119,7 @@ export interface BuildLayers {
       told(message: ProgressMessage): void;
     },
   ): Promise<ImageFacts>;
-  /** What a command makes of them. Throws with the command's exit code; nothing is left. */
+  /** What a command makes of them. Throws with the command's exit code. Nothing is left once `idle` resolves. */
   run(command: LayerCommand): Promise<PinnedLayers>;
   /** One more layer; the same where nothing has changed. */
   commit(layerIds: readonly number[], tar: ChangesTar, signal: AbortSignal): Promise<PinnedLayers>;
@@ -132,4 +132,6 @@ export interface BuildLayers {
   isPinned(layerId: number): boolean;
   /** Removes layers that nobody needs any more. */
   collect(): Promise<void>;
+  /** Resolves when the containers of commands that have ended are gone. */
+  idle(): Promise<void>;
 }

@@ -140,7 +140,8 @@ export interface RootfsStore {
 }
 
 export interface MountRunner {
-  overlay(layout: OverlayLayout, options: { readonly: boolean }): Promise<void>;
+  /** `isVolatile`: what is written is synced to the disk by nobody, and it is mounted only once. */
+  overlay(layout: OverlayLayout, options: { readonly: boolean; isVolatile?: boolean }): Promise<void>;
   /** Shows directories at `target` as one that nobody can write to, topmost first; none: `target` stays as it is. */
   overlayView(lowers: readonly string[], target: string): Promise<void>;
   /** An empty file system in memory, without devices, set-user-id and programs. `source` is the name it shows. */

@@ -23,12 +23,17 @@ export interface RegistryUse extends RegistryAccess {
 
 /** What the image domain is made of. */
 export interface ImagesDeps {
-  database: Pick<Database, 'images' | 'tags' | 'digests' | 'parents' | 'blobs' | 'layers' | 'hubLayers'>;
+  database: Pick<
+    Database,
+    'images' | 'tags' | 'digests' | 'parents' | 'blobs' | 'layers' | 'hubLayers' | 'buildRecords' | 'meta'
+  >;
   journal: Journal;
   layers: LayerStore;
   spools: SpoolDirectory;
   clock: Clock;
   log: Logger;
+  /** Of the running kernel. */
+  bootId: string;
   registry(): RegistryUse;
   /** The hub of this host; undefined = it has none, or is only about to start. */
   ownHub(): OwnHub | undefined;

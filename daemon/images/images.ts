@@ -38,6 +38,8 @@ import { HubLayers } from './hub/hub-layers.ts';
 import { digestName, ImageIndex, type ImageRecord } from './image-index.ts';
 import { importImage } from './load/import.ts';
 import { LayerCollector } from './load/layer-collector.ts';
+import { dropUnsynced } from './load/drop-unsynced.ts';
+import { UnsyncedLayers } from './load/unsynced-layers.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
 import { identityOf, manifestsOf } from './manifests.ts';
@@ -76,6 +78,7 @@ export class Images {
   readonly #index = new ImageIndex();
   readonly #pins = new LayerPins();
   readonly #collector: LayerCollector;
+  readonly #unsynced: UnsyncedLayers;
   readonly #fetches: LayerFetches;
   readonly #commits = new KeyedMutex();
   readonly #uploads: Semaphore;
@@ -86,6 +89,7 @@ export class Images {
   constructor(deps: ImagesDeps) {
     this.#deps = deps;
     this.#collector = new LayerCollector({ ...deps, index: this.#index, pins: this.#pins });
+    this.#unsynced = new UnsyncedLayers(deps);
     this.#fetches = new LayerFetches(deps);
     this.#uploads = new Semaphore(() => deps.registry().uploadsMax);
     this.hubLayers = new HubLayers(this.#context());
@@ -104,6 +108,7 @@ export class Images {
       this.#index.setLost(id);
       log.error({ layer: this.#index.layer(id).diffId }, 'layer lost: pull or load its image again');
     }
+    await dropUnsynced(this.#context());
     try {
       await this.#collector.collect();
     } catch (error) {
@@ -381,7 +386,13 @@ export class Images {
   }
 
   #context(): ImageContext {
-    return { ...this.#deps, index: this.#index, pins: this.#pins, collector: this.#collector };
+    return {
+      ...this.#deps,
+      index: this.#index,
+      pins: this.#pins,
+      collector: this.#collector,
+      unsynced: this.#unsynced,
+    };
   }
 
   #pullContext(): PullContext {

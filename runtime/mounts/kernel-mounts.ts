@@ -61,9 +61,10 @@ export class KernelMounts {
 
   /**
    * Mounts an overlay at `layout.merged`. Throws EngineError invalid_argument for more layers than the kernel takes,
-   * internal with the kernel's reason otherwise.
+   * internal with the kernel's reason otherwise. `isVolatile`: neither fsync(2) nor an unmount waits for the disk, and
+   * its directories are mounted only once; Linux before 5.10 does not know that.
    */
-  async overlay(layout: OverlayLayout, options: { readonly: boolean }): Promise<void> {
+  async overlay(layout: OverlayLayout, options: { readonly: boolean; isVolatile?: boolean }): Promise<void> {
     if (layout.lowers.length > limits.overlayLowersMax) {
       throw new EngineError(
         'invalid_argument',
@@ -78,9 +79,14 @@ export class KernelMounts {
     }
     const flags = options.readonly ? MOUNT_FLAGS.readonly : 0;
     // Overlayfs writes with the rights of the process that mounted it: with this one, past every quota of ext4.
-    withoutCapability(CAP_SYS_RESOURCE, () =>
-      mountOrExplain({ source: 'overlay', target: layout.merged, type: 'overlay', flags, data }),
-    );
+    withoutCapability(CAP_SYS_RESOURCE, () => {
+      const call = { source: 'overlay', target: layout.merged, type: 'overlay', flags, data };
+      if (options.isVolatile === true) {
+        mountVolatile(call, (asked) => mountOrExplain(asked));
+      } else {
+        mountOrExplain(call);
+      }
+    });
   }
 
   /** Directories as one that nobody can write to, topmost first. An overlay without an upper one needs two of them. */
@@ -160,13 +166,8 @@ export class KernelMounts {
    */
   scratchOverlay(layout: OverlayLayout): OpenFile {
     using names = shortNames(layout);
-    const data = overlayOptions(names.directories);
-    try {
-      return this.#mountHidden({ flags: 0, data: `${data},volatile` });
-    } catch {
-      // An option that the kernel does not know, or whatever fails without it too, and then says why.
-      return this.#mountHidden({ flags: 0, data });
-    }
+    const call = { flags: 0, data: overlayOptions(names.directories) };
+    return mountVolatile(call, (asked) => this.#mountHidden(asked));
   }
 
   /** What is mounted at `path` without what lies over it; it stays as long as the descriptor, come what may. */
@@ -205,6 +206,15 @@ export class KernelMounts {
 
 function tmpfsCall(target: string, { source, sizeBytes, mode }: TmpfsOptions, flags: number): MountCall {
   return { source, target, type: 'tmpfs', flags, data: `mode=${mode.toString(8)},size=${sizeBytes}` };
+}
+
+function mountVolatile<C extends { data: string }, R>(call: C, mountIt: (call: C) => R): R {
+  try {
+    return mountIt({ ...call, data: `${call.data},volatile` });
+  } catch {
+    // An option that the kernel does not know, or whatever fails without it too, and then says why.
+    return mountIt(call);
+  }
 }
 
 function mountOrExplain(call: MountCall): void {

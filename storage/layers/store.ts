@@ -34,8 +34,10 @@
  *  2. Nothing below `diff` and `recipe` changes once the directory has its place: containers run on it, any number at
  *     a time. A repair makes a second directory and exchanges the two.
  *  3. The directory comes before its row and goes after it. A row is stored only when its directory is on the disk
- *     (`sync`); `remove` is called only when the row is gone. Two things happen under a stored row: `system check`
- *     takes a damaged directory away, and `restore` moves another, which is on the disk by then, to its place.
+ *     (`sync`), but for layers of builds: those are marked until they are, and no image is stored on them before
+ *     (daemon/images/load/unsynced-layers.ts). `remove` is called only when the row is gone. Two things happen under a
+ *     stored row: `system check` takes a damaged directory away, and `restore` moves another, which is on the disk by
+ *     then, to its place.
  *  4. Names appear and disappear by one rename(2). What is half unpacked or half deleted never bears the id of a row.
  *  5. The id of a row is never given out again. One that was reserved and got no row may be, after a power cut: `place`
  *     clears what it finds.
@@ -65,7 +67,8 @@
  *     while files are deleted                 removed-<hex>    swept
  *     rows that only a pin kept               row, <id>        collected by the next start (Images.restore)
  *     between `restore` and the transaction   row, <id>        nothing to do: the lost layer is found again
- *     a power cut, at any time                as above; what a transaction has stored was on the disk before it
+ *     a power cut, at any time                as above; what a transaction has stored was on the disk before it,
+ *                                             and layers of builds that are marked count as lost
  *
  * Layers are not set aside for want of a row, as directories of containers are (storage/orphans.ts): an image can be
  * pulled or loaded again. A start on an empty database deletes all layers.

@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3';
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -75,6 +76,7 @@ needs(
     'build.solver.store',
     'images.build.layer.commit',
     'database.build.insert',
+    'images.layers.sync',
     'images.build.name',
   ];
 
@@ -92,6 +94,31 @@ needs(
       await isClean();
     },
   );
+
+  it('the machine goes down before layers are on the disk: they are made again', async () => {
+    await prune();
+    daemon.arm('images.layers.sync=sigkill');
+    const dockerfile = fresh();
+    expect((await build(dockerfile)).code).not.toBe(0);
+    await daemon.ended();
+    // What a reboot changes.
+    const database = new Sqlite(`${daemon.paths.dataRoot}/berth.db`);
+    const marked = database.prepare(
+      "UPDATE meta SET value = 'another ' || substr(value, instr(value, ' ') + 1) WHERE key = 'layers:unsynced'",
+    );
+    expect(marked.run().changes).toBe(1);
+    database.close();
+    daemon.arm('images.layers.drop=sigkill');
+    daemon.launch();
+    await daemon.ended();
+    daemon.arm('');
+    await daemon.up();
+    await isClean();
+    const { err } = await build(dockerfile);
+    expect(err).toContain('naming to docker.io/library/made');
+    expect(err).not.toContain('RUN CACHED');
+    await isClean();
+  });
 
   it.each(POINTS)('%s fails once: the build says so, and nothing of it is left', async (point) => {
     await prune();

@@ -40,6 +40,8 @@ export const buildkitLimits = {
   buildReplayedLogBytesMax: 256 * 1024,
   /** Operations of all builds at a time: each may be a container with a network. */
   buildRunsMax: 8,
+  /** Layers of builds are on the disk so long after the last one, unless an image needs them before. */
+  buildLayersSyncMs: 2_000,
   /** Keys of results that are still being made; and what of a step's name its record keeps. */
   buildContentKeysPendingMax: 10_000,
   buildDescriptionMax: 1_000,

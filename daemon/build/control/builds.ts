@@ -256,6 +256,7 @@ export class Builds implements BuildkitPort {
     try {
       return await work(running);
     } finally {
+      await this.#deps.layers.idle();
       signal.removeEventListener('abort', abort);
       this.#running.delete(ref);
       running.end();

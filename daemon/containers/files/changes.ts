@@ -4,7 +4,7 @@ import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { openRoot } from '../../base/kernel/safepath.ts';
 import type { ContainerContext } from '../context.ts';
-import { openBareRoot } from './export.ts';
+import { openBareRoot, openEndedRoot } from './export.ts';
 import type { Container } from '../state/container.ts';
 
 /** What the container has changed of its image's files, sorted by path, without mount points that the engine made. */
@@ -34,7 +34,7 @@ async function withRoots<T>(
   container: Container,
   work: (request: ChangesRequest) => Promise<T>,
 ): Promise<T> {
-  using merged = await openBareRoot(context, container);
+  using merged = openEndedRoot(context, container) ?? (await openBareRoot(context, container));
   const { upper, lowers } = context.rootfs.layout(container.id, container.layerIds);
   using own = openRoot(upper);
   using below = lowers.length === 0 ? undefined : context.mounts.hiddenView(lowers);

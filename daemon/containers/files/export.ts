@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { conflict } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
@@ -28,6 +30,35 @@ export async function exportContainer(context: ContainerContext, ref: string): P
     root[Symbol.dispose]();
     throw error;
   }
+}
+
+/**
+ * The same of a step of a build whose command has ended, while its run is given back: nobody writes to it any more.
+ * Undefined once its mount has gone, and of other containers.
+ */
+export function openEndedRoot(context: ContainerContext, container: Container): OpenFile | undefined {
+  if (container.spec.ofBuild !== 'removed' || liveProcess(container) !== undefined) {
+    return undefined;
+  }
+  const { merged } = context.rootfs.layout(container.id, container.layerIds);
+  let root: OpenFile;
+  try {
+    root = context.mounts.hiddenCopy(merged);
+  } catch (error) {
+    context.log.debug({ container: container.id, err: error }, 'the root of an ended step is not mounted');
+    return undefined;
+  }
+  // It is mounted once only: where it still is, it was when the copy was made.
+  if (isMountPoint(merged)) {
+    return root;
+  }
+  root[Symbol.dispose]();
+  return undefined;
+}
+
+function isMountPoint(path: string): boolean {
+  const here = statSync(path, { throwIfNoEntry: false });
+  return here !== undefined && here.dev !== statSync(dirname(path)).dev;
 }
 
 /**

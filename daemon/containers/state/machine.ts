@@ -79,7 +79,8 @@ export class Machine {
         });
         drafts.forEach((draft) => emit(draft));
       },
-      { durable: true },
+      // One of a build goes with the build, whatever happens.
+      { durable: spec.ofBuild !== 'removed' },
     );
     registry.add(container);
   }

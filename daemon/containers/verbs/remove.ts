@@ -83,9 +83,10 @@ async function removeNow(
   await releaseEnded(container);
   failpoint('containers.remove.commit');
   let isMarked = false;
-  // On disk before its files go: a power cut must not bring back a container without them.
+  // On disk before its files go: a power cut must not bring back a container without them. One of a build that comes
+  // back is removed by the next start.
   context.machine.note(container, { type: 'remove', withVolumes: options.volumes }, [], {
-    durable: true,
+    durable: container.spec.ofBuild !== 'removed',
     stored: () => (isMarked = true),
   });
   await finishRemoval(context, container, { ...options, isMarked });

@@ -165,7 +165,9 @@ async function prepareRootfs(
   const layout = rootfs.layout(container.id, container.layerIds);
   await limitStorage(rootfs, container.id, container.spec.hostConfig);
   failpoint('containers.start.mount');
-  await mounts.overlay(layout, { readonly: false });
+  // What a build has not finished is thrown away after a power cut, and nobody mounts it twice.
+  const isVolatile = container.spec.ofBuild === 'removed';
+  await mounts.overlay(layout, { readonly: false, isVolatile });
   rollback.defer('unmount rootfs', () => mounts.unmount(layout.merged));
   await prepareVolumes(context, container, layout.merged, rollback);
   return layout.merged;

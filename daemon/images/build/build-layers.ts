@@ -22,6 +22,8 @@ import { resolveImage } from './steps/from-step.ts';
 /** The layers of the image store for builds that are solved: what their operations make are layers without an image. */
 export function buildLayers(builder: BuilderContext): BuildLayers {
   const { images } = builder;
+  /** Of containers whose command has ended. */
+  const removals = new Set<Promise<void>>();
   const pinned = (layerIds: readonly number[]): PinnedLayers => ({
     layerIds,
     pin: images.pins.pin(layerIds),
@@ -35,7 +37,7 @@ export function buildLayers(builder: BuilderContext): BuildLayers {
     chainOf: (layerId) => chainOf(images, layerId),
     chainNamed: (chainId) => chainOf(images, images.index.layerByChainId(chainId)?.id ?? 0),
     image: (source, options) => findImage(builder, source, options),
-    run: (command) => run(builder, command),
+    run: (command) => run(builder, command, removals),
     commit: async (layerIds, tar, signal) =>
       tar.isEmpty ? pinned(layerIds) : await commitLayer(images, layerIds, { tar, signal }),
     stack: async (layerIds, above, signal) => {
@@ -51,6 +53,9 @@ export function buildLayers(builder: BuilderContext): BuildLayers {
     users: (layerId) => [...images.index.images()].filter(({ row }) => row.layerIds.includes(layerId)).length,
     isPinned: (layerId) => images.pins.isPinned(layerId),
     collect: () => images.collector.collect(),
+    idle: async () => {
+      await Promise.all(removals);
+    },
   };
 }
 
@@ -137,14 +142,13 @@ export async function placeLayer(
   const id = database.layers.nextId();
   rollback.defer('remove a placed layer', () => layers.remove(id));
   await layers.place(unpacked, id, layerIds);
-  await layers.sync();
   const all = await storeRow(context, { id, unpacked, chainId, below: layerIds, rollback });
   return { layerIds: all, pin: pins.pin(all) };
 }
 
 /** In one turn, so that no other build stores the same meanwhile; what was lost is where it was again. */
 async function storeRow(
-  { layers, index, database, journal }: ImageContext,
+  { layers, index, database, journal, unsynced }: ImageContext,
   placed: {
     id: number;
     unpacked: UnpackedLayer;
@@ -154,6 +158,10 @@ async function storeRow(
   },
 ): Promise<number[]> {
   const { id, unpacked, chainId, below, rollback } = placed;
+  if (index.lostByChainId(chainId) !== undefined) {
+    // Its row is stored already.
+    await layers.sync();
+  }
   const lost = index.lostByChainId(chainId);
   if (lost !== undefined && layers.restore(id, lost.id)) {
     rollback.commit();
@@ -175,7 +183,9 @@ async function storeRow(
   journal.commit(() => {
     failpoint('images.build.layer.commit');
     database.layers.insertWithId(row);
+    unsynced.mark(id);
   });
+  unsynced.added(id);
   rollback.commit();
   index.addLayer(row);
   return [...below, id];
@@ -198,7 +208,11 @@ async function readAgain(
   };
 }
 
-async function run(builder: BuilderContext, asked: Parameters<BuildLayers['run']>[0]): Promise<PinnedLayers> {
+async function run(
+  builder: BuilderContext,
+  asked: Parameters<BuildLayers['run']>[0],
+  removals: Set<Promise<void>>,
+): Promise<PinnedLayers> {
   const { images, containers } = builder;
   const { layerIds, body, command, files, variables, mountPoints, signal } = asked;
   const chainId = layerIds.map((id) => images.index.layer(id)).at(-1)?.chainId ?? '';
@@ -217,14 +231,20 @@ async function run(builder: BuilderContext, asked: Parameters<BuildLayers['run']
   const root = { id: name, layerIds: [...layerIds], config: {}, os: 'linux', architecture: '' };
   const step = { root, files, variables };
   const id = await runCommand(host, { body: { ...body, Image: name }, command, step });
+  let tar: ChangesTar;
   try {
-    await using tar = await containers.layerOf(id, signal, mountPoints);
-    return tar.isEmpty
-      ? { layerIds, pin: images.pins.pin(layerIds) }
-      : await commitLayer(images, layerIds, { tar, signal });
+    tar = await containers.layerOf(id, signal, mountPoints);
   } finally {
-    await removeContainer(host, id, { says: false });
+    // What stands on the layer need not wait for it.
+    const removal: Promise<void> = removeContainer(host, id, { says: false }).finally(() =>
+      removals.delete(removal),
+    );
+    removals.add(removal);
   }
+  await using _tar = tar;
+  return tar.isEmpty
+    ? { layerIds, pin: images.pins.pin(layerIds) }
+    : await commitLayer(images, layerIds, { tar, signal });
 }
 
 /** Makes the image, with its names. */

@@ -76,6 +76,8 @@ export async function commitImage(context: ImageContext, image: NewImage): Promi
     placed.add(layerId);
     rows.push({ id: layerId, diffId: layer.diffId, chainId, sizeBytes: layer.contentBytes });
   }
+  // One sync brings all layers to the disk, those of a build too.
+  await context.unsynced.settled();
   if (placed.size > 0) {
     await context.layers.sync();
   }

@@ -30,6 +30,8 @@ export class ImagesRig implements AsyncDisposable {
     downloadsMax: 3,
     uploadsMax: 5,
   };
+  /** Tests change it, as a restart of the machine does. */
+  bootId = 'first-boot';
   readonly #workers: LayerWorkers;
   readonly #removals = new Removals();
   images: Images;
@@ -107,6 +109,7 @@ export class ImagesRig implements AsyncDisposable {
       registry: () => this.registry,
       ownHub: () => undefined,
       engineVersion: 'test',
+      bootId: this.bootId,
       users: (imageId) => this.users.get(imageId) ?? [],
     });
   }

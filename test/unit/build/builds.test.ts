@@ -24,6 +24,7 @@ function builds(clock: ManualClock): Builds {
   const deps = {
     classic: { refuseNames: () => undefined },
     keeper: { collect: () => Promise.resolve() },
+    layers: { idle: () => Promise.resolve() },
     clock,
     log: silentLogger,
   };
