@@ -7,7 +7,8 @@ import { systemClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { CacheMounts } from '../build/cache/cache-mounts.ts';
-import { defaultRules, type DiskNumbers } from '../build/cache/collect.ts';
+import type { DiskNumbers } from '../build/cache/collect.ts';
+import { policyRules } from '../build/cache/policy.ts';
 import { pruningOf } from '../build/cache/filters.ts';
 import { CacheKeeper } from '../build/cache/keeper.ts';
 import { RecordCache } from '../build/cache/records.ts';
@@ -27,7 +28,7 @@ import { ENGINE_VERSION } from './version.ts';
 
 /** What builds images: the classic builder, and the solver behind BuildKit's protocol. */
 export async function composeBuilds(
-  { deps: { instance, log }, database }: Base,
+  { deps: { config, instance, log }, database }: Base,
   domain: Rollback,
   parts: Pick<Neighbours, 'images' | 'archives' | 'mounts' | 'tarSpools'> & { containers: Containers },
 ): Promise<{ builds: BuildPort; buildkit: BuildkitPort; buildCache: () => BuildCacheItem[] }> {
@@ -39,6 +40,7 @@ export async function composeBuilds(
     resolveUser: (root: number, text: string) => resolveUser(text, readAccountFiles(root)),
     temporary,
   };
+  const { builder } = config;
   const clock = systemClock;
   const table = database.buildRecords;
   const caches = new CacheMounts({ table, directory, archives, clock, log });
@@ -53,7 +55,7 @@ export async function composeBuilds(
     clock,
     log,
     disk: () => diskOf(dataRoot),
-    rules: defaultRules,
+    rules: (disk) => policyRules(builder.gc, { disk, nowNano: clock.nowNano() }),
   });
   const deps = { ...host, layers, sessions, contexts, caches, log };
   const records = new RecordCache({ table, layers, clock });
@@ -67,6 +69,7 @@ export async function composeBuilds(
     await solver.idle();
     await layers.idle();
   });
+  domain.defer('end the collection of results of builds', () => keeper[Symbol.asyncDispose]());
   const buildkit = new Builds({
     classic: images.classicSteps(),
     sessions,
@@ -78,6 +81,7 @@ export async function composeBuilds(
     caches: images.cacheLayers(),
     clock,
     log,
+    entitlements: builder.entitlements,
     worker: { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION },
   });
   return {

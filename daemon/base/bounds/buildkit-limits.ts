@@ -49,7 +49,8 @@ export const buildkitLimits = {
   buildContentKeysMax: 64,
   /** Files of secrets of one command together, in memory. */
   buildSecretsBytesMax: 16 * 1024 * 1024,
-  /** Results are looked through after a build, but not more often. */
+  /** Results are looked through so long after a build, and not more often than that. */
+  buildCollectDelayMs: 1_000,
   buildCollectMs: 60_000,
   /** A cache elsewhere: its document, its layers and records, and how many of them one build may name. */
   cacheDocumentBytesMax: 16 * 1024 * 1024,

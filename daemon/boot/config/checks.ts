@@ -7,6 +7,7 @@ import { bridgeOptions } from '../../networks/drivers/bridge-options.ts';
 import { parentOptions } from '../../networks/drivers/parent-options.ts';
 import { parseHost, parseListenAddress } from './hosts.ts';
 import { parseGenericResources } from '../../system/generic-resources.ts';
+import { policyProblem } from '../../build/cache/policy.ts';
 import type { Config } from './settings.ts';
 
 interface Rule {
@@ -54,6 +55,10 @@ const RULES: readonly Rule[] = [
     // A number is held against the schema, a text like "0k" only here.
     isBroken: ({ defaultShmSize }) => defaultShmSize < 1,
     problem: () => 'default-shm-size: must be at least one byte',
+  },
+  {
+    isBroken: ({ builder }) => policyProblem(builder.gc) !== undefined,
+    problem: ({ builder }) => `builder.gc.policy: ${policyProblem(builder.gc)}`,
   },
   {
     isBroken: ({ hosts }) => hosts.length === 0,

@@ -2,6 +2,7 @@ import { LOG_DRIVERS } from '../../../runtime/log-drivers/drivers.ts';
 import { bytes, integer, list, map, runtimes, text, toggle, ulimits } from './kinds.ts';
 import type { Setting } from './kinds.ts';
 import { LISTEN_ADDRESS } from './hosts.ts';
+import { builderSettings } from './builder-settings.ts';
 import { clusterSettings } from './cluster-settings.ts';
 import { hubSettings } from './hub-settings.ts';
 import { networkSettings } from './network-settings.ts';
@@ -260,6 +261,7 @@ export const settings = {
   }),
 
   ...networkSettings,
+  ...builderSettings,
 
   // Registries
   insecureRegistries: list({

@@ -5,7 +5,6 @@ export const unsupportedKeys: ReadonlySet<string> = new Set([
   'authorization-plugins',
   'bip6',
   'bridge-accept-fwmark',
-  'builder',
   'cdi-spec-dirs',
   'cluster-advertise',
   'cluster-store',

@@ -14,6 +14,8 @@ export interface KeptRecord {
   bytes: number;
   /** A build holds it, or another record stands on it. */
   isInUse: boolean;
+  /** An image has it, too: it goes only where all does. */
+  isShared: boolean;
   lastUsedMs: number;
 }
 
@@ -21,7 +23,9 @@ export interface KeptRecord {
 export interface CollectRule {
   /** Undefined: all but internal ones. */
   types?: readonly RecordType[];
-  /** Internal ones as well. */
+  /** Only what they let through, each a list of conditions; which records that are `matches` says. */
+  filters?: readonly string[];
+  /** Internal ones as well, and what images have. */
   takesInternal: boolean;
   /** Only what was not used for so long. */
   unusedMs: number;
@@ -42,14 +46,22 @@ const HOUR_MS = 3_600_000;
 const MIB = 1024 * 1024;
 
 /**
- * The policy of dockerd 28 without settings: sources and caches of mounts unused for two days once they are many;
+ * The policy of dockerd 28, by default: sources and caches of mounts unused for two days once they are many;
  * once all is beyond 80 % of the disk, or leaves less than 20 % of it free, what was unused for 60 days, then whatever
  * was unused for longest, internal ones at last.
  */
-export function defaultRules({ totalBytes }: DiskNumbers): CollectRule[] {
-  const reservedBytes = Math.floor(totalBytes * 0.1);
-  const cap = { reservedBytes, usedBytesMax: Math.floor(totalBytes * 0.8) };
-  const freeBytesMin = Math.floor(totalBytes * 0.2);
+export function defaultRules({ totalBytes }: DiskNumbers, said: Bounds = NOTHING_SAID): CollectRule[] {
+  const isSaid = said.reservedBytes > 0 || said.usedBytesMax > 0 || said.freeBytesMin > 0;
+  const { reservedBytes, ...cap } = boundsOf(
+    isSaid
+      ? said
+      : {
+          reservedBytes: Math.floor(totalBytes * 0.1),
+          usedBytesMax: Math.floor(totalBytes * 0.8),
+          freeBytesMin: Math.floor(totalBytes * 0.2),
+        },
+  );
+  const all = { reservedBytes, ...cap };
   return [
     {
       types: ['source.local', 'exec.cachemount', 'source.git.checkout'],
@@ -59,10 +71,32 @@ export function defaultRules({ totalBytes }: DiskNumbers): CollectRule[] {
       usedBytesMax: Math.max(512 * MIB, Math.floor(reservedBytes * 0.138)),
       freeBytesMin: 0,
     },
-    { ...cap, takesInternal: false, unusedMs: 60 * 24 * HOUR_MS, freeBytesMin },
-    { ...cap, takesInternal: false, unusedMs: 0, freeBytesMin },
-    { ...cap, takesInternal: true, unusedMs: 0, freeBytesMin },
+    { ...all, takesInternal: false, unusedMs: 60 * 24 * HOUR_MS },
+    { ...all, takesInternal: false, unusedMs: 0 },
+    { ...all, takesInternal: true, unusedMs: 0 },
   ];
+}
+
+/** As a client or an administrator says them; 0 = not said. */
+interface Bounds {
+  reservedBytes: number;
+  usedBytesMax: number;
+  freeBytesMin: number;
+}
+
+const NOTHING_SAID: Bounds = { reservedBytes: 0, usedBytesMax: 0, freeBytesMin: 0 };
+
+/** What they mean for a rule. Who says only what is to be free bounds nothing else. Pure. */
+export function boundsOf({
+  reservedBytes,
+  usedBytesMax,
+  freeBytesMin,
+}: Bounds): Pick<CollectRule, 'reservedBytes' | 'usedBytesMax' | 'freeBytesMin'> {
+  return {
+    reservedBytes,
+    freeBytesMin,
+    ...((usedBytesMax > 0 || freeBytesMin === 0) && { usedBytesMax }),
+  };
 }
 
 /**
@@ -72,13 +106,17 @@ export function defaultRules({ totalBytes }: DiskNumbers): CollectRule[] {
 export function toCollect(
   records: readonly KeptRecord[],
   rules: readonly CollectRule[],
-  { now, disk }: { now: number; disk: DiskNumbers },
+  {
+    now,
+    disk,
+    matches = () => true,
+  }: { now: number; disk: DiskNumbers; matches?: (rule: CollectRule, id: string) => boolean },
 ): string[] {
   const left = new Map(records.map((record) => [record.id, record]));
   const taken: string[] = [];
   let { freeBytes } = disk;
   for (const rule of rules) {
-    const ofRule = [...left.values()].filter((record) => isOfRule(record, rule));
+    const ofRule = [...left.values()].filter((record) => isOfRule(record, rule) && matches(rule, record.id));
     let used = sum(ofRule);
     const candidates = ofRule
       .filter(({ isInUse, lastUsedMs }) => !isInUse && now - lastUsedMs >= rule.unusedMs)
@@ -109,7 +147,10 @@ function goalOf(
   return Math.max(reservedBytes, Math.min(ofBound, ofFree));
 }
 
-function isOfRule({ type }: KeptRecord, { types, takesInternal }: CollectRule): boolean {
+function isOfRule({ type, isShared }: KeptRecord, { types, takesInternal }: CollectRule): boolean {
+  if (isShared && !takesInternal) {
+    return false;
+  }
   if (types !== undefined) {
     return types.includes(type);
   }

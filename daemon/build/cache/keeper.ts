@@ -8,6 +8,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { BuildLayers, UsageRecord } from '../ports.ts';
 import { CACHE_MOUNT, type CacheMounts } from './cache-mounts.ts';
 import {
+  boundsOf,
   toCollect,
   type CollectRule,
   type DiskNumbers,
@@ -29,9 +30,11 @@ export interface KeeperDeps {
 }
 
 /** What builds keep: how much it is, and what of it goes, when somebody asks or the disk is wanted. */
-export class CacheKeeper {
+export class CacheKeeper implements AsyncDisposable {
   readonly #deps: KeeperDeps;
   #collectedMs = Number.NEGATIVE_INFINITY;
+  #timer: Disposable | undefined;
+  #running: Promise<void> = Promise.resolve();
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps;
@@ -44,31 +47,40 @@ export class CacheKeeper {
 
   /** Answers what has gone. */
   async prune(pruning: CachePruning): Promise<UsageRecord[]> {
-    const { filters, isAll, unusedMs, reservedBytes, usedBytesMax, freeBytesMin } = pruning;
-    const test = recordTest(filters);
-    const rule: CollectRule = {
-      takesInternal: isAll,
-      unusedMs,
-      reservedBytes,
-      freeBytesMin,
-      // What only says what is to be free bounds nothing else.
-      ...((usedBytesMax > 0 || freeBytesMin === 0) && { usedBytesMax }),
-    };
-    return await this.#remove([rule], (record) => test(record) && (isAll || !record.isShared));
+    const { filters, isAll, unusedMs } = pruning;
+    return await this.#remove([{ ...boundsOf(pruning), filters, takesInternal: isAll, unusedMs }]);
   }
 
-  /** By the policy of the daemon, after a build, at most once a minute. Never throws. */
-  async collect(): Promise<void> {
-    const { clock, log } = this.#deps;
-    const now = clock.monotonicMs();
-    const policy =
-      now - this.#collectedMs < limits.buildCollectMs ? undefined : this.#deps.rules(this.#deps.disk());
-    if (policy === undefined) {
+  /**
+   * Looks through them soon, by the policy of the daemon: a second after a build, and once a minute for however many
+   * builds.
+   */
+  collectSoon(): void {
+    const { clock } = this.#deps;
+    if (this.#timer !== undefined) {
       return;
     }
-    this.#collectedMs = now;
+    const sinceMs = clock.monotonicMs() - this.#collectedMs;
+    const delayMs = Math.max(limits.buildCollectDelayMs, limits.buildCollectMs - sinceMs);
+    this.#timer = clock.setTimeout(() => {
+      this.#timer = undefined;
+      this.#running = this.#collect();
+    }, delayMs);
+  }
+
+  /** Ends what is to come, and waits for what is under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#timer?.[Symbol.dispose]();
+    await this.#running;
+  }
+
+  /** Never throws. */
+  async #collect(): Promise<void> {
+    const { clock, log } = this.#deps;
+    this.#collectedMs = clock.monotonicMs();
     try {
-      const removed = await this.#remove(policy, () => true);
+      const policy = this.#deps.rules(this.#deps.disk());
+      const removed = policy === undefined ? [] : await this.#remove(policy);
       if (removed.length > 0) {
         log.info({ records: removed.length }, 'removed results of builds that were not used');
       }
@@ -78,16 +90,18 @@ export class CacheKeeper {
   }
 
   /** What others stand on goes after them. */
-  async #remove(
-    rules: readonly CollectRule[],
-    test: (record: UsageRecord) => boolean,
-  ): Promise<UsageRecord[]> {
+  async #remove(rules: readonly CollectRule[]): Promise<UsageRecord[]> {
     const { table, caches, layers, clock } = this.#deps;
     const removed: UsageRecord[] = [];
+    const tests = new Map(rules.map((rule) => [rule, recordTest(rule.filters ?? [])]));
     for (;;) {
       const records = new Map(this.#records().map((record) => [record.id, record]));
-      const kept = [...records.values()].filter((record) => test(record)).map((record) => keptOf(record));
-      const ids = toCollect(kept, rules, { now: nowMs(clock), disk: this.#deps.disk() });
+      const kept = [...records.values()].map((record) => keptOf(record));
+      const matches = (rule: CollectRule, id: string): boolean => {
+        const record = records.get(id);
+        return record !== undefined && tests.get(rule)?.(record) === true;
+      };
+      const ids = toCollect(kept, rules, { now: nowMs(clock), disk: this.#deps.disk(), matches });
       if (ids.length === 0) {
         break;
       }
@@ -144,7 +158,7 @@ export class CacheKeeper {
   }
 }
 
-function keptOf({ id, type, bytes, inUse, lastUsedMs = 0 }: UsageRecord): KeptRecord {
+function keptOf({ id, type, bytes, inUse, isShared, lastUsedMs = 0 }: UsageRecord): KeptRecord {
   // The table holds what this program has written.
-  return { id, type: type as RecordType, bytes, isInUse: inUse, lastUsedMs };
+  return { id, type: type as RecordType, bytes, isInUse: inUse, isShared, lastUsedMs };
 }

@@ -45,6 +45,8 @@ export interface BuildsDeps {
   clock: Clock;
   log: Logger;
   worker: BuildWorker;
+  /** What builds may ask for. */
+  entitlements: ReadonlySet<string>;
 }
 
 /** The builds that clients of BuildKit have under way, by the names that they gave them. */
@@ -200,6 +202,7 @@ export class Builds implements BuildkitPort {
     const session = await sessions.get(running.session, signal);
     cancelWith(session, running);
     const { entitlements, caches } = running;
+    refuseEntitlements(this.#deps.entitlements, entitlements, options);
     const named = { cacheExports: caches.exports, cacheImports: [...caches.imports, ...cacheImports] };
     const build = { ...this.#deps, session, vertices, entitlements, signal, ...named };
     const made = await measured('builder', 'build', async () => await buildDockerfile(build, options));
@@ -261,9 +264,7 @@ export class Builds implements BuildkitPort {
       this.#running.delete(ref);
       running.end();
       this.#ended.keep(ref, running.vertices.log);
-      void this.#deps.keeper.collect().catch((error: unknown) => {
-        this.#deps.log.error({ err: error }, 'results of builds were not looked through');
-      });
+      this.#deps.keeper.collectSoon();
     }
   }
 
@@ -291,6 +292,19 @@ export class Builds implements BuildkitPort {
       throw notFound(`no such build: ${ref}`);
     }
     return running;
+  }
+}
+
+/** Throws forbidden for what the daemon's configuration does not let builds have. */
+function refuseEntitlements(
+  allowed: ReadonlySet<string>,
+  asked: readonly string[],
+  options: ReadonlyMap<string, string>,
+): void {
+  const all = options.get('force-network-mode') === 'host' ? [...asked, 'network.host'] : asked;
+  const refused = all.find((name) => !allowed.has(name));
+  if (refused !== undefined) {
+    throw new EngineError('forbidden', `entitlement ${refused} is not allowed (builder.entitlements)`);
   }
 }
 

@@ -23,8 +23,9 @@ const REQUEST: SolveRequest = {
 function builds(clock: ManualClock): Builds {
   const deps = {
     classic: { refuseNames: () => undefined },
-    keeper: { collect: () => Promise.resolve() },
+    keeper: { collectSoon: () => undefined },
     layers: { idle: () => Promise.resolve() },
+    entitlements: new Set(['network.host']),
     clock,
     log: silentLogger,
   };

@@ -12,6 +12,7 @@ const record = (id: string, unusedHours: number, more: Partial<KeptRecord> = {})
   type: 'regular',
   bytes: 10 * GIB,
   isInUse: false,
+  isShared: false,
   lastUsedMs: NOW - unusedHours * HOUR,
   ...more,
 });
