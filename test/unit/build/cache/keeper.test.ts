@@ -13,6 +13,18 @@ const ALL: CollectRule = {
   freeBytesMin: 0,
 };
 
+const row = (id: string): object => ({
+  id,
+  key: id,
+  type: 'regular',
+  layerId: null,
+  sizeBytes: 1,
+  createdMs: 0,
+  lastUsedMs: 0,
+  usageCount: 1,
+  description: id,
+});
+
 /** Records without layers, and how often a policy was asked for. */
 function kept(rules: CollectRule[] | undefined): {
   clock: ManualClock;
@@ -23,17 +35,6 @@ function kept(rules: CollectRule[] | undefined): {
   const clock = new ManualClock();
   const ids = new Set<string>();
   let asked = 0;
-  const row = (id: string): object => ({
-    id,
-    key: id,
-    type: 'regular',
-    layerId: null,
-    sizeBytes: 1,
-    createdMs: 0,
-    lastUsedMs: 0,
-    usageCount: 1,
-    description: id,
-  });
   const deps = {
     table: { all: () => [...ids].map((id) => row(id)), remove: (id: string) => ids.delete(id) },
     layers: { collect: () => Promise.resolve() },
