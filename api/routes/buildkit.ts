@@ -12,7 +12,7 @@ export const buildkitRoutes: readonly ServedRoute[] = [
     method: 'POST',
     path: '/grpc',
     partly:
-      "Control and LLBBridge as far as builds of Dockerfiles need them; no history, no other clients' graphs",
+      "Control and LLBBridge as far as builds of Dockerfiles and clients' graphs need them; no history, no containers",
     handler: (_request, { buildkit }) =>
       Promise.resolve({
         kind: 'h2c',

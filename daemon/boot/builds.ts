@@ -15,6 +15,7 @@ import { RecordCache } from '../build/cache/records.ts';
 import { usageItems } from '../build/cache/usage-items.ts';
 import { Builds } from '../build/control/builds.ts';
 import { BuildKeys } from '../build/ops/keys.ts';
+import { TreeReader } from '../build/ops/tree-reader.ts';
 import { BuildOps } from '../build/ops/ops.ts';
 import { Contexts } from '../build/session/contexts.ts';
 import { Sessions } from '../build/session/sessions.ts';
@@ -79,6 +80,7 @@ export async function composeBuilds(
     keeper,
     records,
     caches: images.cacheLayers(),
+    trees: new TreeReader(deps),
     clock,
     log,
     entitlements: builder.entitlements,

@@ -4,6 +4,7 @@ import type { Filters } from '../../api/types/requests.ts';
 import type { CacheDocument } from './cache/exchange/document.ts';
 import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
+import type { BuildTree } from './snapshots/tree.ts';
 import type { PlacedSpool } from '../../storage/spool/placed-spool.ts';
 
 /** Where the files of a client lie. Satisfied by `storage/spool`. */
@@ -32,6 +33,10 @@ export interface BuiltImage extends Disposable {
   config: Buffer;
   /** Kept as long as the image, where its cache is wanted elsewhere. */
   cache?: BuiltCache;
+  /** Its files; undefined = none. */
+  tree: BuildTree | undefined;
+  /** The same files with the configuration that a client gives them, where it is the client's to say. */
+  configured?(config: Buffer): BuiltImage;
   /** Makes the image, and gives it names; answers them in full: `docker.io/library/app:latest`. */
   export(names: readonly string[]): Promise<string[]>;
 }

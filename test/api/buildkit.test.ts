@@ -70,7 +70,7 @@ test('gRPC: what is no HTTP at all is refused as before', async () => {
 
 test('Control: Solve hands on what newer and older clients ask; errors carry their place', async () => {
   const asked: SolveRequest[] = [];
-  const place = { filename: 'Dockerfile', data: 'FROM x\n', line: 1, endLine: 1 };
+  const place = { filename: 'Dockerfile', data: 'FROM x\n', line: 1, endLine: 2 };
   await using server = await start({
     solve: (request) => {
       asked.push(request);
@@ -104,7 +104,11 @@ test('Control: Solve hands on what newer and older clients ask; errors carry the
   expect([error?.code, error?.details]).toEqual([grpc.status.UNKNOWN, 'no such base']);
   const details = String(error?.metadata.get('grpc-status-details-bin')[0]);
   expect(details).toContain('github.com/moby/buildkit/errdefs.Source+json');
-  expect(details).toContain('"ranges":[{"start":{"line":1},"end":{"line":1}}]');
+  // Clients look for each line, and for a definition of the source.
+  expect(details).toContain(
+    '"ranges":[{"start":{"line":1},"end":{"line":1}},{"start":{"line":2},"end":{"line":2}}]',
+  );
+  expect(details).toContain('"definition":{}');
   connection.close();
 });
 

@@ -1,6 +1,7 @@
 import {
   bytes,
   field,
+  flag,
   mapped,
   message,
   nested,
@@ -23,10 +24,35 @@ export const status = message({
   details: repeated(3, nested(any)),
 });
 
-/** Of the definition of a graph only whether there is one is looked at so far. */
-export const definition = message({ def: repeated(1, bytes) });
+/** The graph itself is read by the builds (daemon/build/llb). */
+const position = message({ line: field(1, number) });
+const range = message({ start: field(1, nested(position)), end: field(2, nested(position)) });
+const location = message({ sourceIndex: field(1, number), ranges: repeated(2, nested(range)) });
+const sourceInfo = message({ filename: field(1, text), data: field(2, bytes) });
+const operationNotes = message({
+  ignoreCache: field(1, flag),
+  description: mapped(2, text),
+  caps: mapped(5, flag),
+});
+export const definition = message({
+  def: repeated(1, bytes),
+  metadata: mapped(2, nested(operationNotes)),
+  source: field(
+    3,
+    nested(
+      message({
+        locations: mapped(1, nested(message({ locations: repeated(1, nested(location)) }))),
+        infos: repeated(2, nested(sourceInfo)),
+      }),
+    ),
+  ),
+});
 
-const platform = message({ architecture: field(1, text), os: field(2, text), variant: field(3, text) });
+export const platform = message({
+  architecture: field(1, text),
+  os: field(2, text),
+  variant: field(3, text),
+});
 
 const gcPolicy = message({ keepDuration: field(2, number), filters: repeated(4, text) });
 

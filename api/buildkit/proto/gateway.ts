@@ -5,11 +5,13 @@ import {
   mapped,
   message,
   nested,
+  number,
   optional,
   repeated,
   text,
 } from '../../../daemon/base/wire/protobuf.ts';
-import { definition, status, workerRecord } from './common.ts';
+import { definition, platform, status, workerRecord } from './common.ts';
+import { stat } from './session.ts';
 
 /** Messages of `moby.buildkit.v1.frontend.LLBBridge` (frontend/gateway/pb/gateway.proto of BuildKit). */
 const ref = message({ id: field(1, text), def: optional(2, nested(definition)) });
@@ -46,3 +48,28 @@ export const returnRequest = message({
   result: optional(1, nested(result)),
   error: optional(2, nested(status)),
 });
+
+export const resolveImageRequest = message({
+  ref: field(1, text),
+  platform: optional(2, nested(platform)),
+  resolveMode: field(3, text),
+  logName: field(4, text),
+});
+export const resolveImageResponse = message({ digest: field(1, text), config: field(2, bytes) });
+
+const fileRange = message({ offset: field(1, number), length: field(2, number) });
+export const readFileRequest = message({
+  ref: field(1, text),
+  path: field(2, text),
+  range: optional(3, nested(fileRange)),
+});
+export const readFileResponse = message({ data: field(1, bytes) });
+export const readDirRequest = message({
+  ref: field(1, text),
+  path: field(2, text),
+  includePattern: field(3, text),
+});
+export const readDirResponse = message({ entries: repeated(1, nested(stat)) });
+export const statFileRequest = message({ ref: field(1, text), path: field(2, text) });
+export const statFileResponse = message({ stat: optional(1, nested(stat)) });
+export const evaluateRequest = message({ ref: field(1, text) });

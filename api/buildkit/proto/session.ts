@@ -15,7 +15,7 @@ import {
 /** Messages of the services that a client's session offers. */
 
 /** fsutil/types: `Stat` and `Packet`. Paths and link targets may be no UTF-8. */
-const stat = message({
+export const stat = message({
   path: field(1, bytes),
   mode: field(2, number),
   uid: field(3, number),

@@ -20,6 +20,7 @@ import {
 } from '../proto/control.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import type { RpcMethod } from '../rpc/server.ts';
+import { definitionOf } from './definition.ts';
 import { streaming, unary } from './method.ts';
 import { timestampOf, updateMessage } from './updates.ts';
 
@@ -87,7 +88,8 @@ function solveOf(request: SolveMessage): SolveRequest {
     cacheExports: cache.exports.map(({ type, attrs }) => ({ type, attributes: attrs })),
     cacheImports: cache.imports.map(({ type, attrs }) => ({ type, attributes: attrs })),
     entitlements,
-    hasDefinition: (definition?.def.length ?? 0) > 0 || frontendInputs.size > 0,
+    ...definitionOf(definition),
+    hasInputs: frontendInputs.size > 0,
   };
 }
 

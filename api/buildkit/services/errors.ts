@@ -35,8 +35,18 @@ export function buildkitStatus(error: unknown): RpcStatus {
 
 function sourceOf({ filename, data, line, endLine }: SourcePlace): object {
   return {
-    info: { filename, data: Buffer.from(data).toString('base64'), language: 'Dockerfile' },
-    ranges: [{ start: { line }, end: { line: endLine } }],
+    info: {
+      filename,
+      data: Buffer.from(data).toString('base64'),
+      language: 'Dockerfile',
+      // Clients only look whether there is one.
+      definition: {},
+    },
+    // One for each line, as clients have them.
+    ranges: Array.from({ length: endLine - line + 1 }, (_, index) => {
+      const at = { line: line + index };
+      return { start: at, end: at };
+    }),
   };
 }
 

@@ -1,34 +1,31 @@
 import { invalidArgument } from '../../../daemon/base/errors.ts';
+import { LLB_CAPABILITIES } from '../../types/build/capabilities.ts';
 import type { BuildkitPort } from '../../types/build/ports.ts';
 import { empty } from '../proto/common.ts';
 import { gatewaySolveRequest, gatewaySolveResponse, pongResponse, returnRequest } from '../proto/gateway.ts';
-import type { Metadata } from '../rpc/metadata.ts';
 import type { RpcMethod } from '../rpc/server.ts';
 import { workerMessage } from './control.ts';
 import { ReturnedError } from './errors.ts';
+import { buildOf } from './build-id.ts';
+import { definitionOf } from './definition.ts';
 import { unary } from './method.ts';
+import { resultMethods } from './results.ts';
 
-const BUILD_ID = 'buildkit-controlapi-buildid';
-
-/** What clients may ask of a frontend, and of a graph, in BuildKit's words (frontend/gateway/pb/caps.go, solver/pb). */
+/** What clients may ask of a frontend, in BuildKit's words (frontend/gateway/pb/caps.go). */
 const FRONTEND_CAPS = [
   'frontend.caps',
+  'gateway.evaluate',
   'proto.refarray',
+  'readdir',
+  'readfile',
+  'resolveimage',
+  'resolveimage.resolvemode',
   'return',
   'returnmap',
   'solve.base',
   'solve.inlinereturn',
+  'statfile',
 ];
-const LLB_CAPS = [
-  'constraints',
-  'exec.meta.base',
-  'file.base',
-  'meta.description',
-  'platform',
-  'source.image',
-  'source.local',
-];
-
 /** `moby.buildkit.v1.frontend.LLBBridge`, for clients that are frontends of their own builds. */
 export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
   const methods: [string, RpcMethod][] = [
@@ -38,7 +35,7 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
         await port.ping(buildOf(metadata), signal);
         return {
           frontend: FRONTEND_CAPS.map((id) => ({ id, enabled: true })),
-          llb: LLB_CAPS.map((id) => ({ id, enabled: true })),
+          llb: LLB_CAPABILITIES.map((id) => ({ id, enabled: true })),
           workers: [workerMessage(port.worker())],
         };
       }),
@@ -47,11 +44,11 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
       'Solve',
       unary(gatewaySolveRequest, gatewaySolveResponse, async (request, { metadata, signal }) => {
         const { frontend, frontendOpt, definition, frontendInputs, allowResultReturn } = request;
-        const hasDefinition = (definition?.def.length ?? 0) > 0 || frontendInputs.size > 0;
+        const hasInputs = frontendInputs.size > 0;
         const cacheImports = request.cacheImports.map(({ type, attrs }) => ({ type, attributes: attrs }));
         const made = await port.solveFrontend(
           buildOf(metadata),
-          { frontend, options: frontendOpt, hasDefinition, cacheImports },
+          { frontend, options: frontendOpt, ...definitionOf(definition), hasInputs, cacheImports },
           signal,
         );
         if (!allowResultReturn) {
@@ -69,19 +66,16 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
           throw invalidArgument('results of several platforms are not supported');
         }
         const ref = result?.ref?.id ?? refs[0]?.id ?? result?.oldRef ?? '';
-        const outcome = error === undefined ? { result: ref } : { error: new ReturnedError(error) };
+        const config = result?.metadata.get('containerimage.config');
+        const outcome =
+          error === undefined
+            ? { result: ref, ...(config !== undefined && { config }) }
+            : { error: new ReturnedError(error) };
         await port.returnResult(buildOf(metadata), outcome, signal);
         return {};
       }),
     ],
+    ...resultMethods(port),
   ];
   return methods.map(([name, method]) => [`/moby.buildkit.v1.frontend.LLBBridge/${name}`, method]);
-}
-
-function buildOf(metadata: Metadata): string {
-  const id = metadata.get(BUILD_ID)?.[0];
-  if (id === undefined) {
-    throw invalidArgument(`no build is named (metadata ${BUILD_ID})`);
-  }
-  return id;
 }

@@ -2,19 +2,9 @@ import { EngineError, invalidArgument } from '../../../daemon/base/errors.ts';
 import type { FilePacket, FilesRequest, FileTransfer, SentStat } from '../../types/build/session.ts';
 import { PACKET, packet, type StatMessage } from '../proto/session.ts';
 import type { RpcClient, RpcConversation } from '../rpc/client.ts';
+import { GO_MODE } from './go-mode.ts';
 
 const DIFF_COPY = '/moby.filesync.v1.FileSync/DiffCopy';
-
-/** Go's FileMode, which is not that of Unix (https://pkg.go.dev/io/fs#FileMode). */
-const MODE = {
-  directory: 0x8000_0000,
-  symlink: 0x0800_0000,
-  device: 0x0400_0000,
-  fifo: 0x0200_0000,
-  setUserId: 0x0080_0000,
-  setGroupId: 0x0040_0000,
-  sticky: 0x0010_0000,
-} as const;
 
 /** DiffCopy of fsutil: the client sends a list, we ask for files of it by their numbers. */
 export function openFiles(client: RpcClient, request: FilesRequest, signal: AbortSignal): FileTransfer {
@@ -90,9 +80,9 @@ function statOf(stat: StatMessage): SentStat {
     type: typeOf(mode),
     mode:
       (mode & 0o777) +
-      (has(mode, MODE.setUserId) ? 0o4000 : 0) +
-      (has(mode, MODE.setGroupId) ? 0o2000 : 0) +
-      (has(mode, MODE.sticky) ? 0o1000 : 0),
+      (has(mode, GO_MODE.setUserId) ? 0o4000 : 0) +
+      (has(mode, GO_MODE.setGroupId) ? 0o2000 : 0) +
+      (has(mode, GO_MODE.sticky) ? 0o1000 : 0),
     uid: stat.uid,
     gid: stat.gid,
     size: stat.size,
@@ -105,7 +95,7 @@ function statOf(stat: StatMessage): SentStat {
 const TYPES = ['directory', 'symlink', 'device', 'fifo'] as const;
 
 function typeOf(mode: number): SentStat['type'] {
-  return TYPES.find((type) => has(mode, MODE[type])) ?? 'file';
+  return TYPES.find((type) => has(mode, GO_MODE[type])) ?? 'file';
 }
 
 function has(mode: number, bit: number): boolean {

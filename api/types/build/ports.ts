@@ -1,4 +1,5 @@
-import type { BuildSession } from './session.ts';
+import type { BuildDefinition } from './definition.ts';
+import type { BuildSession, SentStat } from './session.ts';
 import type { BuildUpdate } from './status.ts';
 
 /** A cache outside the engine, as a client names it: `registry` with `ref`, `local` with `dest`. */
@@ -19,14 +20,18 @@ export interface SolveRequest {
   cacheExports: readonly NamedCache[];
   cacheImports: readonly NamedCache[];
   entitlements: readonly string[];
-  /** The client sent a graph, or results of its own as inputs. */
-  hasDefinition: boolean;
+  /** A graph to be solved as it is, where no frontend is named. */
+  definition?: BuildDefinition;
+  /** The client sent results of its own as inputs of the frontend. */
+  hasInputs: boolean;
 }
 
 export interface FrontendRequest {
   frontend: string;
   options: ReadonlyMap<string, string>;
-  hasDefinition: boolean;
+  /** A graph to be solved as it is, where no frontend is named. */
+  definition?: BuildDefinition;
+  hasInputs: boolean;
   cacheImports?: readonly NamedCache[];
 }
 
@@ -34,6 +39,16 @@ export interface FrontendRequest {
 export interface FrontendResult {
   ref: string;
   metadata: ReadonlyMap<string, Buffer>;
+}
+
+/** An image that a client asks for while it makes a graph. */
+export interface ImageQuestion {
+  reference: string;
+  /** Undefined: that of this host. */
+  platform?: { os: string; architecture: string; variant: string };
+  mode: 'local' | 'pull';
+  /** As progress shows it; `''` = by its name. */
+  name: string;
 }
 
 /** A build by POST /build?version=2. */
@@ -100,9 +115,28 @@ export interface BuildkitPort {
   /** What the client has made of it: a reference, nothing, or an error. */
   returnResult(
     ref: string,
-    outcome: { result: string } | { error: Error },
+    outcome: { result: string; config?: Buffer } | { error: Error },
     signal: AbortSignal,
   ): Promise<void>;
+  /** `digest` of its manifest, `''` where none is known. */
+  resolveImage(
+    ref: string,
+    question: ImageQuestion,
+    signal: AbortSignal,
+  ): Promise<{ digest: string; config: Buffer }>;
+  /** Of a result of the build, by its reference. Throws not_found. */
+  readResult(
+    ref: string,
+    at: { result: string; path: string; offset: number; length: number },
+    signal: AbortSignal,
+  ): Promise<Buffer>;
+  statResult(ref: string, at: { result: string; path: string }, signal: AbortSignal): Promise<SentStat>;
+  /** `pattern`: only names that match it; `''` = all. */
+  listResult(
+    ref: string,
+    at: { result: string; path: string; pattern: string },
+    signal: AbortSignal,
+  ): Promise<SentStat[]>;
   usage(filters?: readonly string[]): Promise<UsageEntry[]>;
   prune(pruning: CachePruning): Promise<UsageEntry[]>;
   /** `image` resolves with the image's id when the updates are over. */

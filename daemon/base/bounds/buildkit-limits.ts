@@ -56,6 +56,10 @@ export const buildkitLimits = {
   cacheDocumentBytesMax: 16 * 1024 * 1024,
   cacheRecordsMax: 10_000,
   cachesMax: 32,
+  /** Operations of a client's graph, and what it may read of a result at once. */
+  llbOperationsMax: 10_000,
+  llbReadBytesMax: 15 * 1024 * 1024,
+  llbEntriesMax: 100_000,
   /** A deadline that a client asks for beyond this is none. */
   rpcDeadlineMsMax: 2 ** 31 - 1,
 } as const;

@@ -4,11 +4,12 @@ import type {
   CachePruning,
   FrontendRequest,
   FrontendResult,
+  ImageQuestion,
   SessionBuildRequest,
   SolveRequest,
   UsageEntry,
 } from '../../../api/types/build/ports.ts';
-import type { BuildSession } from '../../../api/types/build/session.ts';
+import type { BuildSession, SentStat } from '../../../api/types/build/session.ts';
 import type { BuildUpdate } from '../../../api/types/build/status.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withTimeout } from '../../base/concurrency/timeout.ts';
@@ -26,11 +27,14 @@ import type { CacheKeeper } from '../cache/keeper.ts';
 import { recordTest } from '../cache/filters.ts';
 import { nowMs, type RecordCache } from '../cache/records.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
+import type { TreeReader } from '../ops/tree-reader.ts';
+import { askImage } from './ask-image.ts';
 import { buildDockerfile } from './dockerfile.ts';
 import { readCacheExports } from './cache-options.ts';
 import { exportCaches } from './export-caches.ts';
 import { EndedBuilds } from './ended-builds.ts';
 import { exportImage, readExport, type Export } from './export.ts';
+import { buildGraph } from '../llb/graph-build.ts';
 import { RunningBuild, type BuildFacts } from './running-build.ts';
 
 export interface BuildsDeps {
@@ -42,6 +46,7 @@ export interface BuildsDeps {
   keeper: CacheKeeper;
   records: RecordCache;
   caches: CacheLayers;
+  trees: TreeReader;
   clock: Clock;
   log: Logger;
   worker: BuildWorker;
@@ -76,17 +81,22 @@ export class Builds implements BuildkitPort {
   async solve(request: SolveRequest, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const target = readExport(request);
     const caches = { exports: readCacheExports(request.cacheExports), imports: request.cacheImports };
-    if (request.hasDefinition) {
-      throw notImplemented('graphs of other frontends (LLB) are not supported yet');
-    }
+    refuseInputs(request);
     this.#deps.classic.refuseNames(target?.names ?? []);
-    const { frontend, attributes } = request;
+    const { frontend, attributes, definition } = request;
+    const isReturned = frontend === '' && definition === undefined;
     const { ref, session, entitlements } = request;
     return await this.#during({ ref, session, entitlements, caches }, signal, async (running) => {
-      if (frontend !== '') {
-        await this.#frontend(running, { frontend, options: attributes, hasDefinition: false });
+      if (!isReturned) {
+        const { hasInputs } = request;
+        await this.#frontend(running, {
+          frontend,
+          options: attributes,
+          ...(definition && { definition }),
+          hasInputs,
+        });
       }
-      const image = frontend === '' ? await running.returned() : running.latest;
+      const image = isReturned ? await running.returned() : running.latest;
       return new Map([
         ...(await this.#export(running, image, target)),
         ...(await this.#exportCaches(running, image)),
@@ -116,10 +126,45 @@ export class Builds implements BuildkitPort {
 
   async returnResult(
     ref: string,
-    outcome: { result: string } | { error: Error },
+    outcome: { result: string; config?: Buffer } | { error: Error },
     signal: AbortSignal,
   ): Promise<void> {
     (await this.#find(ref, signal)).return(outcome);
+  }
+
+  async resolveImage(
+    ref: string,
+    question: ImageQuestion,
+    signal: AbortSignal,
+  ): Promise<{ digest: string; config: Buffer }> {
+    const running = await this.#find(ref, signal);
+    const session = await this.#deps.sessions.get(running.session, running.signal);
+    return await askImage({ ...this.#deps, session, running }, question);
+  }
+
+  async readResult(
+    ref: string,
+    at: { result: string; path: string; offset: number; length: number },
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    return await this.#deps.trees.file((await this.#find(ref, signal)).result(at.result).tree, at);
+  }
+
+  async statResult(
+    ref: string,
+    { result, path }: { result: string; path: string },
+    signal: AbortSignal,
+  ): Promise<SentStat> {
+    return await this.#deps.trees.stat((await this.#find(ref, signal)).result(result).tree, path);
+  }
+
+  async listResult(
+    ref: string,
+    at: { result: string; path: string; pattern: string },
+    signal: AbortSignal,
+  ): Promise<SentStat[]> {
+    const found = await this.#find(ref, signal);
+    return await this.#deps.trees.list(found.result(at.result).tree, at);
   }
 
   usage(filters: readonly string[] = []): Promise<UsageEntry[]> {
@@ -168,7 +213,7 @@ export class Builds implements BuildkitPort {
     const facts = { ref, session, entitlements: [], caches: { exports: [], imports: [] } };
     const image = this.#during(facts, signal, async (running) => {
       begun.resolve(running);
-      await this.#frontend(running, { frontend: 'dockerfile.v0', options: attributes, hasDefinition: false });
+      await this.#frontend(running, { frontend: 'dockerfile.v0', options: attributes, hasInputs: false });
       const { latest } = running;
       await this.#export(running, latest, { names });
       return latest?.id ?? '';
@@ -187,14 +232,12 @@ export class Builds implements BuildkitPort {
   }
 
   async #frontend(running: RunningBuild, request: FrontendRequest): Promise<FrontendResult> {
-    const { frontend, options, hasDefinition, cacheImports = [] } = request;
-    if (hasDefinition) {
-      throw notImplemented('graphs of other frontends (LLB) are not supported yet');
-    }
-    if (frontend === '') {
+    const { frontend, options, definition, cacheImports = [] } = request;
+    refuseInputs(request);
+    if (frontend === '' && definition === undefined) {
       return { ref: '', metadata: new Map() };
     }
-    if (frontend !== 'dockerfile.v0') {
+    if (frontend !== '' && frontend !== 'dockerfile.v0') {
       throw notImplemented(`frontend ${frontend} is not supported: only dockerfile.v0 is built in`);
     }
     const { vertices, signal } = running;
@@ -205,6 +248,11 @@ export class Builds implements BuildkitPort {
     refuseEntitlements(this.#deps.entitlements, entitlements, options);
     const named = { cacheExports: caches.exports, cacheImports: [...caches.imports, ...cacheImports] };
     const build = { ...this.#deps, session, vertices, entitlements, signal, ...named };
+    if (frontend === '' && definition !== undefined) {
+      const image = await measured('builder', 'build', async () => await buildGraph(build, definition));
+      const { ref } = running.keep(image);
+      return { ref, metadata: new Map() };
+    }
     const made = await measured('builder', 'build', async () => await buildDockerfile(build, options));
     return 'image' in made ? running.keep(made.image) : { ref: '', metadata: made.answer };
   }
@@ -305,6 +353,12 @@ function refuseEntitlements(
   const refused = all.find((name) => !allowed.has(name));
   if (refused !== undefined) {
     throw new EngineError('forbidden', `entitlement ${refused} is not allowed (builder.entitlements)`);
+  }
+}
+
+function refuseInputs({ hasInputs }: { hasInputs: boolean }): void {
+  if (hasInputs) {
+    throw notImplemented('results of a client as inputs of a frontend are not supported yet');
   }
 }
 

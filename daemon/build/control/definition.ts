@@ -1,7 +1,8 @@
 import { posix } from 'node:path';
 import type { BuildSession } from '../../../api/types/build/session.ts';
 import { toBytes } from '../../../storage/files/view.ts';
-import { invalidArgument } from '../../base/errors.ts';
+import { BuildError, type SourcePlace } from '../../base/build-error.ts';
+import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Contexts, ReceivedFiles } from '../session/contexts.ts';
 import { ignorePatterns } from './ignore-file.ts';
@@ -111,15 +112,30 @@ function linked(path: string, target: string): string {
   return posix.join(posix.dirname(toBytes(path)), target);
 }
 
-/** Directives stand before anything else. */
-export function refuseOtherSyntax({ text }: Definition): void {
-  for (const line of text.replace(/^\uFEFF/, '').split(/\r?\n/)) {
+/** Directives stand before anything else. Throws BuildError with the line. */
+export function refuseOtherSyntax({ name, text }: Pick<Definition, 'name' | 'text'>): void {
+  for (const [index, line] of text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .entries()) {
     if (!line.startsWith('#') && line.trim() !== '') {
       return;
     }
     const [, syntax] = SYNTAX.exec(line) ?? [];
     if (syntax !== undefined) {
-      refuseSyntax(syntax);
+      const place = { filename: name, data: text, line: index + 1, endLine: index + 1 };
+      located(place, () => refuseSyntax(syntax));
+      return;
     }
+  }
+}
+
+function located(source: SourcePlace, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    throw isEngineError(error)
+      ? new BuildError(error.code, error.message, { cause: error, source, vertex: undefined })
+      : error;
   }
 }

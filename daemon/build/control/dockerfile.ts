@@ -65,7 +65,9 @@ export async function buildDockerfile(
   const imports = readCacheImports(namedCaches(build.cacheImports, options.cacheImports));
   const definition = await loadDefinition(build, options);
   refuseOtherSyntax(definition);
-  const patterns = await loadIgnore(build, options, definition);
+  // Of a description nothing but the Dockerfile is read: its client may offer no context.
+  const isDescribed = ['frontend.outline', 'frontend.targets'].includes(options.subrequest);
+  const patterns = isDescribed ? [] : await loadIgnore(build, options, definition);
   using read = new Reading(build, options, definition, patterns);
   if (options.subrequest !== '') {
     return { answer: await read.answer(options.subrequest) };
@@ -203,6 +205,7 @@ async function solveGraph(
     id: imageIdOf(config),
     config,
     ...(held && { cache: { document: held.document, imageLayers: layerIds } }),
+    tree: trees.at(-1),
     export: async (names) => (await layers.makeImage({ layerIds, config, names })).names,
     [Symbol.dispose]: () => release([...trees, held]),
   };
@@ -214,7 +217,7 @@ function inlineOf(held: HeldResults, layers: BuildLayers, diffIds: readonly stri
 }
 
 /** Of each operation of the chain, whether it has brought a layer, and when it was done. */
-function stepsOf(
+export function stepsOf(
   chain: readonly Vertex[],
   trees: readonly (BuildTree | undefined)[],
 ): { hasLayer: boolean; createdMs: number | undefined }[] {
@@ -229,7 +232,11 @@ function stepsOf(
 }
 
 /** The error of a step, in BuildKit's words and with its place. */
-function failure(error: EngineError, { name, text }: Definition, progress: VertexProgress): BuildError {
+export function failure(
+  error: EngineError,
+  { name, text }: Definition,
+  progress: VertexProgress,
+): BuildError {
   const message = commandText(error) ?? error.message;
   return new BuildError(error.code, message, { cause: error, ...progress.failure(name, text) });
 }

@@ -1,7 +1,7 @@
 import type { FrontendResult, NamedCache } from '../../../api/types/build/ports.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
-import { EngineError, invalidArgument } from '../../base/errors.ts';
+import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
 import type { BuiltImage } from '../ports.ts';
 import type { CacheExport } from './cache-options.ts';
 import { Vertices } from './vertices.ts';
@@ -28,6 +28,7 @@ export class RunningBuild {
   readonly caches: BuildCaches;
   readonly #stop = new AbortController();
   readonly #results = new Map<string, BuiltImage>();
+  readonly #held: Disposable[] = [];
   readonly #returned = withResolvers<BuiltImage | undefined>();
 
   constructor({ session, entitlements, caches }: BuildFacts, clock: Clock) {
@@ -61,7 +62,7 @@ export class RunningBuild {
   }
 
   /** The client has decided what the build's result is. */
-  return(outcome: { result: string } | { error: Error }): void {
+  return(outcome: { result: string; config?: Buffer } | { error: Error }): void {
     if ('error' in outcome) {
       this.#returned.reject(outcome.error);
       return;
@@ -70,7 +71,22 @@ export class RunningBuild {
     if (outcome.result !== '' && image === undefined) {
       throw invalidArgument(`no such reference: ${outcome.result}`);
     }
-    this.#returned.resolve(image);
+    const { config } = outcome;
+    this.#returned.resolve(config === undefined ? image : (image?.configured?.(config) ?? image));
+  }
+
+  /** What was kept by this reference. Throws not_found. */
+  result(reference: string): BuiltImage {
+    const image = this.#results.get(reference);
+    if (image === undefined) {
+      throw notFound(`no such reference: ${reference}`);
+    }
+    return image;
+  }
+
+  /** Holds something until the build ends. */
+  hold(held: Disposable): void {
+    this.#held.push(held);
   }
 
   /** Waits until the client has returned something. Undefined: nothing. */
@@ -90,6 +106,7 @@ export class RunningBuild {
   end(): void {
     this.cancel('the build is over');
     this.#results.forEach((image) => image[Symbol.dispose]());
+    this.#held.forEach((held) => held[Symbol.dispose]());
     this.vertices.end();
   }
 }

@@ -20,6 +20,17 @@ import type {
 import { noSwarm } from './no-swarm.ts';
 import { STATS } from './fake-stats.ts';
 
+const SENT_STAT = {
+  path: 'file',
+  type: 'file' as const,
+  mode: 0o644,
+  uid: 0,
+  gid: 0,
+  size: 4,
+  mtime: 0n,
+  linkName: '',
+  attributes: new Map<string, Buffer>(),
+};
 const ID = 'a1b2'.repeat(16);
 
 export const CONTAINER: ContainerInspect = {
@@ -352,6 +363,10 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       ping: nothing,
       solveFrontend: () => Promise.resolve({ ref: '', metadata: new Map() }),
       returnResult: nothing,
+      resolveImage: () => Promise.resolve({ digest: '', config: Buffer.from('{}') }),
+      readResult: () => Promise.resolve(Buffer.from('text')),
+      statResult: () => Promise.resolve(SENT_STAT),
+      listResult: () => Promise.resolve([SENT_STAT]),
       usage: () => Promise.resolve([]),
       prune: () => Promise.resolve([]),
       build: () => ({

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import path from 'node:path';
+import type { Duplex } from 'node:stream';
 import grpc from '@grpc/grpc-js';
 import { packet, PACKET } from '../../../api/buildkit/proto/session.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
@@ -63,6 +64,27 @@ export class SessionServer implements AsyncDisposable {
   }
 
   async open(sharedKey = 'key'): Promise<ClientSession> {
+    const socket = await this.#connect();
+    const methods = [
+      '/moby.filesync.v1.FileSync/DiffCopy',
+      '/moby.filesync.v1.auth/credentials',
+      '/moby.buildkit.secrets.v1.Secrets/GetSecret',
+      '/moby.upload.v1.Upload/Pull',
+      '/grpc.health.v1.Health/Check',
+    ];
+    return new ClientSession(socket, { id: 'one', sharedKey, methods }, silentLogger);
+  }
+
+  /** Serves a daemon on a connection that was upgraded to a session. */
+  async serve(connection: Duplex): Promise<void> {
+    const socket = await this.#connect();
+    connection.pipe(socket).pipe(connection);
+    for (const one of [connection, socket]) {
+      one.on('error', () => undefined /* the other end has gone: so has the session */);
+    }
+  }
+
+  async #connect(): Promise<Socket> {
     if (this.#sockets.length === 0) {
       await new Promise<void>((resolve, reject) => {
         const credentials = grpc.ServerCredentials.createInsecure();
@@ -74,14 +96,7 @@ export class SessionServer implements AsyncDisposable {
     const socket = connect(this.#socketPath);
     this.#sockets.push(socket);
     await once(socket, 'connect');
-    const methods = [
-      '/moby.filesync.v1.FileSync/DiffCopy',
-      '/moby.filesync.v1.auth/credentials',
-      '/moby.buildkit.secrets.v1.Secrets/GetSecret',
-      '/moby.upload.v1.Upload/Pull',
-      '/grpc.health.v1.Health/Check',
-    ];
-    return new ClientSession(socket, { id: 'one', sharedKey, methods }, silentLogger);
+    return socket;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -17,7 +17,7 @@ const REQUEST: SolveRequest = {
   cacheExports: [],
   cacheImports: [],
   entitlements: [],
-  hasDefinition: false,
+  hasInputs: false,
 };
 
 function builds(clock: ManualClock): Builds {

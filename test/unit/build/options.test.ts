@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ignorePatterns } from '../../../daemon/build/control/ignore-file.ts';
+import { refuseOtherSyntax } from '../../../daemon/build/control/definition.ts';
 import { readOptions, refuseSyntax } from '../../../daemon/build/control/options.ts';
 
 const read = (attributes: Record<string, string>): ReturnType<typeof readOptions> =>
@@ -54,6 +55,7 @@ test('what clients send is read', () => {
     isCacheInline: false,
   });
   expect(read({ 'no-cache': '' }).noCache).toBe('all');
+  expect(read({ hostname: 'foo' }).hostname).toBe('foo');
 });
 
 test.each([
@@ -85,6 +87,7 @@ test('the frontend of Dockerfiles is built in under all its names', () => {
 test('patterns of a .dockerignore, as the client applies them', () => {
   const text = '\uFEFF# no\n *.log \n\n! kept.log\n/a//b/./c/\nx/../y\n# not this\n';
   expect(ignorePatterns(text)).toEqual(['*.log', '!kept.log', 'a/b/c', 'y']);
+  expect(() => ignorePatterns('a\n ! \n')).toThrow('illegal exclusion pattern: "!"');
 });
 
 test.each([
@@ -110,3 +113,14 @@ test.each(['{}', 'x', '[1]', '[{"Type":1}]', '[{"Type":"local","Attrs":{"a":1}}]
     expect(() => read({ 'cache-imports': text })).toThrow('cache-imports');
   },
 );
+
+test('another frontend is refused with the line that names it', () => {
+  const text = '# escape=\\\n#syntax=foobar\nFROM scratch\n';
+  expect(() => refuseOtherSyntax({ name: 'Dockerfile', text })).toThrow(
+    expect.objectContaining({
+      message: 'frontend foobar is not supported: only docker/dockerfile is built in',
+      source: { filename: 'Dockerfile', data: text, line: 2, endLine: 2 },
+    }),
+  );
+  refuseOtherSyntax({ name: 'Dockerfile', text: 'FROM scratch\n# syntax=foobar\n' });
+});

@@ -1,0 +1,79 @@
+import type { BuildkitPort } from '../../types/build/ports.ts';
+import type { SentStat } from '../../types/build/session.ts';
+import type { Sparse } from '../../../daemon/base/wire/protobuf.ts';
+import { empty } from '../proto/common.ts';
+import {
+  evaluateRequest,
+  readDirRequest,
+  readDirResponse,
+  readFileRequest,
+  readFileResponse,
+  resolveImageRequest,
+  resolveImageResponse,
+  statFileRequest,
+  statFileResponse,
+} from '../proto/gateway.ts';
+import type { StatMessage } from '../proto/session.ts';
+import type { RpcMethod } from '../rpc/server.ts';
+import { goMode } from '../session/go-mode.ts';
+import { buildOf } from './build-id.ts';
+import { unary } from './method.ts';
+
+/** What a frontend asks of images and of results that it has had solved. Results are there when `Solve` answers. */
+export function resultMethods(port: BuildkitPort): [string, RpcMethod][] {
+  return [
+    [
+      'ResolveImageConfig',
+      unary(resolveImageRequest, resolveImageResponse, async (request, { metadata, signal }) => {
+        const { ref, platform, resolveMode, logName } = request;
+        const mode = resolveMode === 'pull' ? 'pull' : 'local';
+        const question = { reference: ref, ...(platform && { platform }), mode, name: logName } as const;
+        return await port.resolveImage(buildOf(metadata), question, signal);
+      }),
+    ],
+    [
+      'ReadFile',
+      unary(readFileRequest, readFileResponse, async ({ ref, path, range }, { metadata, signal }) => {
+        const { offset = 0, length = 0 } = range ?? {};
+        const at = { result: ref, path, offset, length };
+        return { data: await port.readResult(buildOf(metadata), at, signal) };
+      }),
+    ],
+    [
+      'ReadDir',
+      unary(readDirRequest, readDirResponse, async (request, { metadata, signal }) => {
+        const { ref, path, includePattern } = request;
+        const at = { result: ref, path, pattern: includePattern };
+        const found = await port.listResult(buildOf(metadata), at, signal);
+        return { entries: found.map((stat) => statMessage(stat)) };
+      }),
+    ],
+    [
+      'StatFile',
+      unary(statFileRequest, statFileResponse, async ({ ref, path }, { metadata, signal }) => ({
+        stat: statMessage(await port.statResult(buildOf(metadata), { result: ref, path }, signal)),
+      })),
+    ],
+    [
+      'Evaluate',
+      unary(evaluateRequest, empty, async ({ ref }, { metadata, signal }) => {
+        // Whether there is such a result: its root is there.
+        await port.statResult(buildOf(metadata), { result: ref, path: '/' }, signal);
+        return {};
+      }),
+    ],
+  ];
+}
+
+function statMessage(stat: SentStat): Sparse<StatMessage> {
+  const { path, uid, gid, size, mtime, linkName } = stat;
+  return {
+    path: Buffer.from(path, 'latin1'),
+    mode: goMode(stat),
+    uid,
+    gid,
+    size,
+    modTime: mtime,
+    linkName: Buffer.from(linkName, 'latin1'),
+  };
+}

@@ -1,0 +1,55 @@
+import type { BuildDefinition } from '../../../api/types/build/definition.ts';
+import { formatPlatform, hostPlatform } from '../../../storage/image/platform.ts';
+import { isEngineError } from '../../base/errors.ts';
+import { readGraph } from './read-graph.ts';
+import type { BuiltImage } from '../ports.ts';
+import { layersOfTree } from '../snapshots/tree.ts';
+import { release } from '../solver/ports.ts';
+import { failure, stepsOf, type DockerfileBuild } from '../control/dockerfile.ts';
+import { finishedConfig, imageIdOf } from '../control/finished-config.ts';
+import { givenConfig } from './given-config.ts';
+import { chainOf, VertexProgress } from '../control/vertex-progress.ts';
+
+/**
+ * Has a client's graph solved. What comes of it has no configuration but that which the client gives it afterwards.
+ * Throws BuildError, with the place in the client's first file where it names one.
+ */
+export async function buildGraph(build: DockerfileBuild, definition: BuildDefinition): Promise<BuiltImage> {
+  const { solver, layers, vertices, session, entitlements, signal } = build;
+  const platform = hostPlatform();
+  const owner = {
+    session: session.id,
+    sharedKey: session.sharedKey,
+    platform: formatPlatform(platform),
+    entitlements,
+  };
+  const target = readGraph(definition, owner);
+  const chain = chainOf(target);
+  const progress = new VertexProgress(vertices, [target]);
+  const [file = { name: '', data: '' }] = definition.files;
+  const trees = await solver
+    .solve(chain, { session: session.id, progress, signal })
+    .catch((error: unknown) => {
+      throw isEngineError(error)
+        ? failure(error, { name: file.name, text: file.data, ignore: undefined, vertex: '' }, progress)
+        : error;
+    });
+  const tree = trees.at(-1);
+  const layerIds = layersOfTree(tree);
+  const steps = stepsOf(chain, trees);
+  const below = layerIds.length - steps.filter(({ hasLayer }) => hasLayer).length;
+  const configured = (given: Buffer | undefined): BuiltImage => {
+    const image = givenConfig(given, platform, { steps: steps.length, below });
+    const config = finishedConfig(image, { steps, diffIds: layers.diffIds(layerIds) });
+    return {
+      id: imageIdOf(config),
+      config,
+      tree,
+      configured,
+      export: async (names) => (await layers.makeImage({ layerIds, config, names })).names,
+      // The trees are held until the build ends.
+      [Symbol.dispose]: () => undefined,
+    };
+  };
+  return { ...configured(undefined), [Symbol.dispose]: () => release(trees) };
+}

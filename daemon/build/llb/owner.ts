@@ -1,0 +1,9 @@
+/** Who a graph is of. */
+export interface GraphOwner {
+  /** Its session, for local sources that name none. */
+  session: string;
+  sharedKey: string;
+  /** `linux/amd64`: of operations that name none. */
+  platform: string;
+  entitlements: readonly string[];
+}

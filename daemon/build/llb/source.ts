@@ -1,0 +1,132 @@
+import { posix } from 'node:path';
+import { invalidArgument, notImplemented } from '../../base/errors.ts';
+import type { GitSource, HttpSource, ImageSource, LocalSource } from '../graph/op.ts';
+import type { SourceMessage } from './messages.ts';
+import type { GraphOwner } from './owner.ts';
+
+/** What changes no result: what a client compares, and what records are called. */
+const TOLD = new Set(['local.unique', 'local.differ', 'image.recordtype', 'git.knownsshhosts']);
+
+/** Where files come from, by the scheme of the identifier. Throws not_implemented for schemes and attributes. */
+export function sourceOf(
+  { identifier, attrs }: SourceMessage,
+  owner: GraphOwner,
+): ImageSource | LocalSource | HttpSource | GitSource {
+  const [, scheme = '', rest = ''] = /^([a-z-]+):\/\/(.*)$/s.exec(identifier) ?? [];
+  const given = new Map([...attrs].filter(([name]) => !TOLD.has(name)));
+  const take = (name: string): string => {
+    const value = given.get(name) ?? '';
+    given.delete(name);
+    return value;
+  };
+  const op = ofScheme(scheme, { identifier, rest, take }, owner);
+  const [unknown] = given;
+  if (unknown !== undefined) {
+    throw notImplemented(`source ${identifier}: attribute ${unknown.join('=')} is not supported`);
+  }
+  return op;
+}
+
+interface Asked {
+  identifier: string;
+  rest: string;
+  take: (name: string) => string;
+}
+
+function ofScheme(
+  scheme: string,
+  asked: Asked,
+  owner: GraphOwner,
+): ImageSource | LocalSource | HttpSource | GitSource {
+  const { identifier, rest, take } = asked;
+  switch (scheme) {
+    case 'docker-image': {
+      const mode = take('image.resolvemode') === 'pull' ? 'pull' : 'local';
+      return { kind: 'image', reference: rest, platform: owner.platform, mode };
+    }
+    case 'local':
+      return localSource(asked, owner);
+    case 'http':
+    case 'https':
+      return httpSource(asked);
+    case 'git':
+      return gitSource(asked);
+    default:
+      throw notImplemented(`source ${identifier} is not supported`);
+  }
+}
+
+function localSource({ rest, take }: Asked, { session, sharedKey }: GraphOwner): LocalSource {
+  return {
+    kind: 'local',
+    name: rest,
+    session: take('local.session') || session,
+    sharedKey: [take('local.sharedkeyhint'), sharedKey].filter((part) => part !== '').join(':'),
+    includePatterns: patterns('local.includepattern', take('local.includepattern')),
+    excludePatterns: patterns('local.excludepatterns', take('local.excludepatterns')),
+    followPaths: patterns('local.followpaths', take('local.followpaths')),
+  };
+}
+
+function httpSource({ identifier, take }: Asked): HttpSource {
+  if (!URL.canParse(identifier)) {
+    throw invalidArgument(`${identifier} is no URL`);
+  }
+  const perm = take('http.perm');
+  const base = posix.basename(new URL(identifier).pathname);
+  return {
+    kind: 'http',
+    url: identifier,
+    checksum: take('http.checksum'),
+    fileName: fileName(take('http.filename') || (base === '' || base === '/' ? 'download' : base)),
+    ...(perm !== '' && { mode: count('http.perm', perm, 8) }),
+    owner: { uid: count('http.uid', take('http.uid'), 10), gid: count('http.gid', take('http.gid'), 10) },
+  };
+}
+
+/** A name alone: the file stands at the root of its tree. */
+function fileName(name: string): string {
+  if (name === '.' || name === '..' || /[/\0]/.test(name)) {
+    throw invalidArgument(`http.filename ${JSON.stringify(name)}: must be a name`);
+  }
+  return name;
+}
+
+function gitSource({ rest, take }: Asked): GitSource {
+  const [address = '', fragment = ''] = rest.split('#', 2);
+  const [ref = '', subdirectory = ''] = fragment.split(':', 2);
+  if (ref.startsWith('-')) {
+    throw invalidArgument(`invalid reference ${ref} of ${address}`);
+  }
+  return {
+    kind: 'git',
+    remote: take('git.fullurl') || `https://${address}`,
+    ref,
+    subdirectory,
+    keepsGitDirectory: take('git.keepgitdir') === 'true',
+    checksum: take('git.checksum'),
+  };
+}
+
+function patterns(name: string, text: string): string[] {
+  let parsed: unknown;
+  try {
+    parsed = text === '' ? [] : JSON.parse(text);
+  } catch {
+    parsed = undefined;
+  }
+  if (parsed === null) {
+    return [];
+  }
+  if (!Array.isArray(parsed) || !parsed.every((item) => typeof item === 'string')) {
+    throw invalidArgument(`${name} ${JSON.stringify(text)}: must be a list of texts as JSON`);
+  }
+  return parsed;
+}
+
+function count(name: string, text: string, base: 8 | 10): number {
+  if (text !== '' && !(base === 8 ? /^[0-7]{1,7}$/ : /^\d{1,10}$/).test(text)) {
+    throw invalidArgument(`${name} ${JSON.stringify(text)}: must be a number`);
+  }
+  return text === '' ? 0 : Number.parseInt(text, base);
+}
