@@ -71,7 +71,7 @@ describeEngine(
     alsoNeeds: ['docker-cli'],
     config: {
       builder: {
-        gc: { policy: [{ keepStorage: '0b', filter: ['type=regular'] }] },
+        gc: { policy: [{ keepStorage: '0b', filter: ['type=regular'], all: true }] },
         entitlements: { 'network-host': false },
       },
     },
