@@ -15,7 +15,7 @@ import { readParameters } from './oauth/parameters.ts';
 import { createPages } from './pages/serve-pages.ts';
 import { addressOf } from './request/address.ts';
 import { BodyValidator, readObject } from './request/body.ts';
-import { pageOf, readPage } from './request/pages.ts';
+import { cursorLinks, pageOf, readPage } from './request/pages.ts';
 import { rateHeaders } from './request/rate-headers.ts';
 import { readVersion, type HubVersion } from './request/version.ts';
 import { WorkTime } from './request/work-time.ts';
@@ -282,15 +282,15 @@ function send(ctx: Context, result: HubResult, baseUrl: string): void {
       ctx.set({ 'Cache-Control': 'public, max-age=3600', 'Content-Security-Policy': "default-src 'none'" });
       ctx.body = result.bytes;
       break;
-    case 'page':
-      if (result.next !== undefined) {
-        const url = addressIn(ctx, baseUrl);
-        url.searchParams.set('cursor', result.next);
-        ctx.set('Link', `<${url.href}>; rel="next"`);
+    case 'page': {
+      const link = cursorLinks(result, addressIn(ctx, baseUrl));
+      if (link !== undefined) {
+        ctx.set('Link', link);
       }
       ctx.status = 200;
       answerJson(ctx, result.items);
       break;
+    }
     case 'json':
       ctx.status = result.status;
       if (result.location !== undefined) {

@@ -345,6 +345,8 @@ export interface HubDeliveryTable {
     codes: readonly [number, number];
     limit: number;
   }): HubDeliveryListed[];
+  /** Ids behind `than`, the nearest first. */
+  newer(query: { hook: number; than: number; codes: readonly [number, number]; limit: number }): number[];
   get(hook: number, id: number): (HubDeliveryListed & { body: Buffer }) | undefined;
   clear(): void;
   /** Removes what is older, what is past a count of one hook, and the oldest past a size; `limit` rows of each. */

@@ -43,6 +43,19 @@ export function pageOf<T>(
   };
 }
 
+/** The header `Link` of a page whose neighbours are known by cursors; undefined = it has none. Pure. */
+export function cursorLinks(
+  { prev, next }: { prev: string | undefined; next: string | undefined },
+  address: URL,
+): string | undefined {
+  const links = Object.entries({ prev, next }).flatMap(([rel, cursor]) => {
+    const url = new URL(address);
+    url.searchParams.set('cursor', cursor ?? '');
+    return cursor === undefined ? [] : [`<${url.href}>; rel="${rel}"`];
+  });
+  return links.length === 0 ? undefined : links.join(', ');
+}
+
 function read(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null || text === '') {

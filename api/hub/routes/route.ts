@@ -26,8 +26,8 @@ export type HubResult =
   | { kind: 'json'; status: 200 | 201 | 202; body: unknown; location?: string; isSecret?: boolean }
   /** A list, of which the client gets one page. */
   | { kind: 'list'; items: readonly unknown[]; wrap?: (page: readonly unknown[]) => object }
-  /** One page of a list that is too long to count; `next` leads to the one behind it. */
-  | { kind: 'page'; items: readonly unknown[]; next: string | undefined }
+  /** One page of a list that is too long to count, with the cursors of those behind and before it. */
+  | { kind: 'page'; items: readonly unknown[]; next: string | undefined; prev: string | undefined }
   /** An image. */
   | { kind: 'bytes'; mediaType: string; bytes: Buffer }
   | { kind: 'empty'; status: 204 };

@@ -89,6 +89,7 @@ export interface DeliveryListRequest {
 export interface DeliveryPage {
   items: HubDeliveryItem[];
   next: string | undefined;
+  prev: string | undefined;
 }
 
 /** Webhooks of repositories, and what was delivered. `{hook}` is an id. */

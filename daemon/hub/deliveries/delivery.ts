@@ -64,11 +64,15 @@ export interface DeliveryQuery {
   limit: number;
 }
 
+export type NewerQuery = Omit<DeliveryQuery, 'from'> & { than: number };
+
 /** What was delivered in the last weeks: too large for records. */
 export interface DeliveryHistory {
   /** Newest first. */
   list(query: DeliveryQuery): DeliverySummary[];
   get(hook: number, id: number): Delivery | undefined;
+  /** Ids of those that came behind one, the nearest first. */
+  newer(query: NewerQuery): number[];
 }
 
 /** The same for whoever makes the deliveries. */

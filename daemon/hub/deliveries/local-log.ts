@@ -1,7 +1,14 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import type { Room } from '../records/local-records.ts';
-import type { Delivery, DeliveryLog, DeliveryQuery, DeliverySummary, SealedDelivery } from './delivery.ts';
+import type {
+  Delivery,
+  DeliveryLog,
+  DeliveryQuery,
+  DeliverySummary,
+  NewerQuery,
+  SealedDelivery,
+} from './delivery.ts';
 import { opened, openedSummary } from './seal.ts';
 
 /** What it needs of the database (storage/database/rows.ts). */
@@ -17,6 +24,7 @@ export interface DeliveryDatabase {
     }): void;
     has(attempt: string): boolean;
     list(query: { hook: number; from: number; codes: readonly [number, number]; limit: number }): Row[];
+    newer(query: { hook: number; than: number; codes: readonly [number, number]; limit: number }): number[];
     get(hook: number, id: number): (Row & { body: Buffer }) | undefined;
     prune(bounds: { beforeMs: number; keepOfHook: number; keepBytes: number; limit: number }): void;
   };
@@ -63,6 +71,10 @@ export class LocalDeliveryLog implements DeliveryLog {
     return this.#database.hubDeliveries
       .list({ hook, from, codes, limit })
       .map(({ id, summary }) => openedSummary(id, summary));
+  }
+
+  newer({ hook, than, status, limit }: NewerQuery): number[] {
+    return this.#database.hubDeliveries.newer({ hook, than, codes: CODES[status ?? 'all'], limit });
   }
 
   get(hook: number, id: number): Delivery | undefined {

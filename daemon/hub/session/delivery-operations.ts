@@ -26,17 +26,20 @@ export class DeliveryOperations implements HubDeliveriesPort {
   list(owner: string, name: string, id: number, request: DeliveryListRequest): DeliveryPage {
     const hook = this.#hook(owner, name, id, 'readHooks');
     const { perPage, cursor, status } = request;
+    const from = cursor === undefined ? undefined : readCursor(cursor);
+    const query = { hook: hook.id, ...(status && { status }) };
+    // One more, which is the first of the next page.
     const found = this.#deps.deliveries.list({
-      hook: hook.id,
-      // One more, which is the first of the next page.
+      ...query,
       limit: perPage + 1,
-      ...(cursor !== undefined && { from: readCursor(cursor) }),
-      ...(status && { status }),
+      ...(from !== undefined && { from }),
     });
-    const next = found[perPage];
+    const before =
+      from === undefined ? [] : this.#deps.deliveries.newer({ ...query, than: from, limit: perPage });
     return {
       items: found.slice(0, perPage).map(deliveryItem),
-      next: next === undefined ? undefined : `v1_${next.id}`,
+      next: cursorOf(found[perPage]?.id),
+      prev: cursorOf(before.at(-1)),
     };
   }
 
@@ -61,6 +64,10 @@ export class DeliveryOperations implements HubDeliveriesPort {
     }
     return delivery;
   }
+}
+
+function cursorOf(id: number | undefined): string | undefined {
+  return id === undefined ? undefined : `v1_${id}`;
 }
 
 /** Throws invalid_argument. */

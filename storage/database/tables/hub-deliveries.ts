@@ -13,6 +13,11 @@ export function hubDeliveryTable(connection: Sqlite.Database): HubDeliveryTable 
     'SELECT id, summary FROM hub_deliveries ' +
       'WHERE hook = ? AND id <= ? AND code >= ? AND code <= ? ORDER BY id DESC LIMIT ?',
   );
+  const newer = connection
+    .prepare<[number, number, number, number, number], number>(
+      'SELECT id FROM hub_deliveries WHERE hook = ? AND id > ? AND code >= ? AND code <= ? ORDER BY id LIMIT ?',
+    )
+    .pluck();
   const get = connection.prepare<[number, number], HubDeliveryListed & { body: Buffer }>(
     'SELECT id, summary, body FROM hub_deliveries WHERE hook = ? AND id = ?',
   );
@@ -27,6 +32,7 @@ export function hubDeliveryTable(connection: Sqlite.Database): HubDeliveryTable 
     },
     has: (attempt) => has.get(attempt) !== undefined,
     list: ({ hook, from, codes: [least, most], limit }) => list.all(hook, from, least, most, limit),
+    newer: ({ hook, than, codes: [least, most], limit }) => newer.all(hook, than, least, most, limit),
     get: (hook, id) => get.get(hook, id),
     clear() {
       named('clear deliveries', () => cleared.run());

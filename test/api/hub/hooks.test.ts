@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { limits } from '../../../daemon/base/limits.ts';
 import { expect, test } from 'vitest';
 import { settled } from '../../support/fakes/manual-clock.ts';
 import { manifest, pushed } from '../../support/hub/occurrences.ts';
@@ -25,7 +26,7 @@ async function served() {
       await expect.poll(() => target.received.length).toBe(count);
       for (let turn = 0; turn < 5; turn += 1) {
         await settled();
-        await open.clock.advance(20);
+        await open.clock.advance(limits.hubDeliveriesKeptMs);
       }
     },
     [Symbol.asyncDispose]: async () => {
@@ -294,16 +295,24 @@ test('deliveries come in pages with cursors, newest first, and by how they ended
   const page = async (query: string) => {
     const { status, headers, body } = await hub.ask('GET', `${HOOKS}/1/deliveries${query}`);
     const ids = Array.isArray(body) ? body.map((each: { id: number }) => each.id) : body;
-    return [status, ids, String(headers.link ?? '').replace(`http://hub.test:5010${HOOKS}/1/deliveries`, '')];
+    return [
+      status,
+      ids,
+      String(headers.link ?? '').replaceAll(`http://hub.test:5010${HOOKS}/1/deliveries`, ''),
+    ];
   };
   expect(await page('')).toEqual([200, [5, 4, 3, 2, 1], '']);
   expect(await page('?per_page=2')).toEqual([200, [5, 4], '<?per_page=2&cursor=v1_3>; rel="next"']);
   expect(await page('?per_page=2&cursor=v1_3')).toEqual([
     200,
     [3, 2],
-    '<?per_page=2&cursor=v1_1>; rel="next"',
+    '<?per_page=2&cursor=v1_5>; rel="prev", <?per_page=2&cursor=v1_1>; rel="next"',
   ]);
-  expect(await page('?per_page=2&cursor=v1_1')).toEqual([200, [1], '']);
+  const toPrev = '<?per_page=2&cursor=v1_3>; rel="prev"';
+  expect(await page('?per_page=2&cursor=v1_1')).toEqual([200, [1], toPrev]);
+  // What has come since is before it: the page of the two that are nearest.
+  const toFirst = '<?cursor=v1_4&status=failure&per_page=1>; rel="prev"';
+  expect(await page('?cursor=v1_2&status=failure&per_page=1')).toEqual([200, [2], toFirst]);
   expect(await page('?status=failure')).toMatchObject([200, [4, 2], '']);
   expect(await page('?status=success')).toMatchObject([200, [5, 3, 1], '']);
   expect(await page('?status=other')).toMatchObject([422, { errors: [{ field: 'status' }] }, '']);

@@ -8,6 +8,7 @@ import {
   type DeliveryHistory,
   type DeliveryQuery,
   type DeliverySummary,
+  type NewerQuery,
 } from '../delivery.ts';
 import { opened, openedSummary } from '../seal.ts';
 import { bodyKey, LAST, SUMMARIES, type Kept } from './kept.ts';
@@ -37,14 +38,18 @@ export class SharedLog implements DeliveryHistory, Disposable {
   }
 
   list({ hook, from = Number.MAX_SAFE_INTEGER, status, limit }: DeliveryQuery): DeliverySummary[] {
-    return this.#ofHook(hook)
-      .filter(
-        ({ id, code }) =>
-          id <= from && (status === undefined || (status === 'success') === isSuccess({ code })),
-      )
+    return this.#ended(hook, status)
+      .filter(({ id }) => id <= from)
       .toSorted((a, b) => b.id - a.id)
       .slice(0, limit)
       .map(({ id, summary }) => openedSummary(id, summary));
+  }
+
+  newer({ hook, than, status, limit }: NewerQuery): number[] {
+    return this.#ended(hook, status)
+      .flatMap(({ id }) => (id > than ? [id] : []))
+      .toSorted((a, b) => a - b)
+      .slice(0, limit);
   }
 
   get(hook: number, id: number): Delivery | undefined {
@@ -77,6 +82,13 @@ export class SharedLog implements DeliveryHistory, Disposable {
 
   [Symbol.dispose](): void {
     this.#mirror[Symbol.dispose]();
+  }
+
+  #ended(hook: number, status: DeliveryQuery['status']): Kept[] {
+    const all = this.#ofHook(hook);
+    return status === undefined
+      ? all
+      : all.filter(({ code }) => (status === 'success') === isSuccess({ code }));
   }
 
   #ofHook(hook: number): Kept[] {

@@ -3,7 +3,14 @@ import { errorText } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { RecordChange, Records } from '../../records/port.ts';
-import type { Delivery, DeliveryLog, DeliveryQuery, DeliverySummary, SealedDelivery } from '../delivery.ts';
+import type {
+  Delivery,
+  DeliveryLog,
+  DeliveryQuery,
+  DeliverySummary,
+  NewerQuery,
+  SealedDelivery,
+} from '../delivery.ts';
 import { boundBody, deletesOf, keptOf, LAST, putsOf, surplusOf, type Kept } from './kept.ts';
 import type { SharedLog } from './shared-log.ts';
 
@@ -54,6 +61,10 @@ export class TermLog implements DeliveryLog {
 
   list(query: DeliveryQuery): DeliverySummary[] {
     return this.#deps.shared.list(query);
+  }
+
+  newer(query: NewerQuery): number[] {
+    return this.#deps.shared.newer(query);
   }
 
   get(hook: number, id: number): Delivery | undefined {

@@ -1,3 +1,5 @@
+import { errorText } from '../../../base/errors.ts';
+import { repeatedName } from '../../../base/json/repeated-name.ts';
 import { limits } from '../../../base/limits.ts';
 import { isDigest } from '../names/name.ts';
 import { refusal } from '../refusal.ts';
@@ -11,12 +13,33 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const SERVED: readonly string[] = Object.values(MEDIA_TYPES);
 const SCHEMA_1 = /^application\/vnd\.docker\.distribution\.manifest\.v1\+(json|prettyjws)$/;
+/** Of manifests and descriptors, by their spelling in lower case. */
+const NAMES = new Map(
+  [
+    'schemaVersion',
+    'mediaType',
+    'artifactType',
+    'config',
+    'layers',
+    'manifests',
+    'subject',
+    'annotations',
+    'digest',
+    'size',
+    'urls',
+    'data',
+    'platform',
+  ].map((name) => [name.toLowerCase(), name]),
+);
+
 /**
  * Reads a manifest, of Docker's schema 2 or of OCI image-spec 1.1, whatever else it holds. Pure. Throws
  * MANIFEST_INVALID naming the field.
  */
 export function parseManifest(bytes: Buffer, contentType: string | undefined): ParsedManifest {
   const fields = readFields(bytes);
+  refuseTwice(bytes);
+  refuseSpelling(fields, '');
   const mediaType = mediaTypeOf(fields, contentType);
   if (fields['schemaVersion'] !== 2) {
     throw invalid('schemaVersion', 'must be 2');
@@ -79,6 +102,29 @@ function mediaTypeOf(fields: Fields, contentType: string | undefined): string {
   return mediaType;
 }
 
+/** What occurs twice some read the first time and some the last, so that it is two manifests. */
+function refuseTwice(bytes: Buffer): void {
+  let name: string | undefined;
+  try {
+    name = repeatedName(bytes.toString('utf8'), limits.imageJsonDepthMax);
+  } catch (error) {
+    throw refusal('MANIFEST_INVALID', `manifest invalid: ${errorText(error)}`);
+  }
+  if (name !== undefined) {
+    throw invalid(name.slice(0, limits.hubMediaTypeMax), 'occurs twice in one object');
+  }
+}
+
+/** Clients in Go take `Layers` for `layers`, others do not: it is two manifests as well. */
+function refuseSpelling(fields: Fields, prefix: string): void {
+  for (const name of Object.keys(fields)) {
+    const right = NAMES.get(name.toLowerCase());
+    if (right !== undefined && right !== name) {
+      throw invalid(prefix + name, `must be spelled ${right}`);
+    }
+  }
+}
+
 /** A manifest that is two at once may be taken for either by its readers (CVE-2021-41190). */
 function refuseFields(fields: Fields, names: readonly string[]): void {
   for (const name of names) {
@@ -99,6 +145,7 @@ function descriptor(value: unknown, field: string): Descriptor {
   if (!isFields(value)) {
     throw invalid(field, 'must be a descriptor');
   }
+  refuseSpelling(value, `${field}.`);
   const { mediaType, digest, size } = value;
   if (typeof mediaType !== 'string' || mediaType === '' || mediaType.length > limits.hubMediaTypeMax) {
     throw invalid(`${field}.mediaType`, 'must be a media type');

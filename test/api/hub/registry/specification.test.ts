@@ -186,6 +186,12 @@ test.each([
   ['another type', right, 'application/json', 400, 'MANIFEST_INVALID'],
   ['a type that it is not', right, MEDIA_TYPES.dockerManifest, 400, 'MANIFEST_INVALID'],
   ['two things at once', { ...right, manifests: [] }, undefined, 400, 'MANIFEST_INVALID'],
+  ['layers twice', twice('"layers":[],'), undefined, 400, 'MANIFEST_INVALID'],
+  ['layers twice, once escaped', twice(String.raw`"l\u0061yers":[],`), undefined, 400, 'MANIFEST_INVALID'],
+  ['layers in two spellings', twice('"Layers":[],'), undefined, 400, 'MANIFEST_INVALID'],
+  ['a size in two spellings', imageWith({ Size: 1 }), undefined, 400, 'MANIFEST_INVALID'],
+  ['an annotation twice', twice('"annotations":{"a":"1","a":"2"},'), undefined, 400, 'MANIFEST_INVALID'],
+  ['too many levels', { ...right, x: nested() }, undefined, 400, 'MANIFEST_INVALID'],
   ['no layers', { ...right, layers: undefined }, undefined, 400, 'MANIFEST_INVALID'],
   ['a digest that is none', imageWith({ digest: '../../etc/passwd' }), undefined, 400, 'MANIFEST_INVALID'],
   ['a digest in upper case', imageWith({ digest: OTHER.toUpperCase() }), undefined, 400, 'MANIFEST_INVALID'],
@@ -208,6 +214,24 @@ test.each([
   expect([answer.status, answer.code]).toEqual([status, code]);
   expect((await alice.ask('GET', `/v2/${NAME}/tags/list`)).json).toEqual({ name: NAME, tags: [] });
 });
+
+test('annotations may differ in their spelling alone', async () => {
+  await using registry = await serveRegistry();
+  const alice = await registry.as('alice');
+  await alice.pushBlob(NAME, config);
+  await alice.pushBlob(NAME, LAYER);
+  const annotated = { ...right, annotations: { Layers: 'x', layers: 'y', 'a"b:{': '"a":[' } };
+  expect((await alice.putManifest(NAME, 'annotated', annotated)).status).toBe(201);
+});
+
+/** The right one, with more before it. */
+function twice(before: string): string {
+  return JSON.stringify(right).replace('{', `{${before}`);
+}
+
+function nested(): unknown {
+  return JSON.parse('['.repeat(limits.imageJsonDepthMax) + ']'.repeat(limits.imageJsonDepthMax));
+}
 
 function imageWith(change: object): object {
   const layer = descriptorOf('application/vnd.oci.image.layer.v1.tar', LAYER);

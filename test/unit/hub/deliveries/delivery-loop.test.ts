@@ -88,7 +88,7 @@ function rig(rules: Partial<DeliveryRules> = {}) {
     async answer(code = 200): Promise<void> {
       calls.at(-1)?.answer(code);
       await settled();
-      await clock.advance(20);
+      await clock.advance(limits.hubDeliveriesKeptMs);
     },
   };
 }
@@ -135,7 +135,7 @@ test('what is intended at its start is delivered, then what comes', async () => 
   expect(run.names()).toEqual(['host0/1-0', 'host0/2-0']);
   run.calls.forEach((call) => call.answer(200));
   await settled();
-  await run.clock.advance(20);
+  await run.clock.advance(limits.hubDeliveriesKeptMs);
   expect(await run.intents()).toEqual([]);
   expect(run.log.list({ hook: 1, limit: 9 })).toMatchObject([{ guid: '1-0', outcome: { code: 200 } }]);
 });
@@ -175,7 +175,7 @@ test('a daemon that ended behind the log does not send again, and takes the inte
   first[Symbol.dispose]();
   expect(await run.intents()).toHaveLength(1);
   await run.start();
-  await run.clock.advance(20);
+  await run.clock.advance(limits.hubDeliveriesKeptMs);
   expect(run.names()).toEqual(['host0/1-0']);
   expect(await run.intents()).toEqual([]);
 });
@@ -311,6 +311,7 @@ function kept(log: DeliveryLog): DeliveryLog {
     add: (some) => log.add(some),
     has: (attempt) => log.has(attempt),
     list: (query) => log.list(query),
+    newer: (query) => log.newer(query),
     get: (id, delivery) => log.get(id, delivery),
     prune: (bounds) => log.prune(bounds),
   };
