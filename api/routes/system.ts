@@ -1,4 +1,5 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
+import { filterBool } from '../../daemon/base/filters.ts';
 import { authSchema } from '../schemas/others.ts';
 import type { AuthRequest } from '../types/system.ts';
 import { ok, route } from './route.ts';
@@ -64,6 +65,10 @@ export const systemRoutes: readonly ServedRoute[] = [
     partly: 'no plugin is ever installed, the list is empty',
     handler: ({ query }) => {
       refuseFilters(query, ['enabled', 'capability']);
+      const enabled = query.filters().get('enabled') ?? [];
+      if (enabled.length > 0) {
+        filterBool('enabled', enabled);
+      }
       return Promise.resolve(ok([]));
     },
   }),

@@ -1,3 +1,4 @@
+import { invalidArgument } from '../../daemon/base/errors.ts';
 import { volumeCreateSchema } from '../schemas/others.ts';
 import type { VolumeCreateRequest } from '../types/system.ts';
 import { created, empty, ok, route } from './route.ts';
@@ -16,7 +17,12 @@ export const volumeRoutes: readonly ServedRoute[] = [
     method: 'POST',
     path: '/volumes/create',
     body: { kind: 'json', schema: volumeCreateSchema, empty: 'allowed' },
-    handler: async ({ body }, { volumes }) => created(await volumes.create(body)),
+    handler: async ({ body }, { volumes }) => {
+      if (body.ClusterVolumeSpec !== undefined) {
+        throw invalidArgument('ClusterVolumeSpec: cluster volumes are not supported yet');
+      }
+      return created(await volumes.create(body));
+    },
   }),
   route({
     id: 'volume.prune',

@@ -57,6 +57,7 @@ export const volumeCreateSchema: Schema = struct({
   Driver: text,
   DriverOpts: secret(mapOf(text)),
   Labels: secret(mapOf(text)),
+  ClusterVolumeSpec: struct({}),
 });
 
 /** Body of POST /auth (`AuthRequest`). */

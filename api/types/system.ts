@@ -233,6 +233,8 @@ export interface VolumeCreateRequest {
   Driver?: string;
   DriverOpts?: StringMap | null;
   Labels?: StringMap | null;
+  /** Of API 1.42: refused. */
+  ClusterVolumeSpec?: object;
 }
 
 export interface VolumePruneReport {

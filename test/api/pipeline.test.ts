@@ -96,6 +96,25 @@ test('plugins: there are none', async () => {
   expect(await server.request('GET', '/plugins')).toMatchObject({ status: 200, body: '[]\n' });
 });
 
+test('plugins: a filter that is true or false is nothing else', async () => {
+  await using server = await startServer();
+  const filters = encodeURIComponent('{"enabled":["x"]}');
+  const { status, body } = await server.request('GET', `/plugins?filters=${filters}`);
+  expect([status, JSON.parse(body)]).toEqual([400, { message: "invalid filter 'enabled=[x]'" }]);
+});
+
+test.each([
+  ['POST', '/volumes/create', 400, 'ClusterVolumeSpec: cluster volumes are not supported yet'],
+  ['PUT', '/volumes/a?version=1', 501, 'cluster volumes are not supported yet'],
+])('volumes of a cluster: %s %s is %i', async (method, path, status, message) => {
+  await using server = await startServer();
+  const answer = await server.request(method, path, {
+    body: '{"Name":"a","ClusterVolumeSpec":{"Group":"g"}}',
+    headers: { 'content-type': 'application/json' },
+  });
+  expect([answer.status, JSON.parse(answer.body)]).toEqual([status, { message }]);
+});
+
 test('OPTIONS: is 200 on any path', async () => {
   await using server = await startServer();
   expect(await server.request('OPTIONS', '/any/path')).toMatchObject({ status: 200, body: '' });

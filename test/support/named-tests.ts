@@ -17,9 +17,9 @@ export function missingIn(row: readonly string[]): string[] {
   return named.filter((text) => !isThere(text));
 }
 
-/** `` `FILE`: TITLE ``: the title as it stands in the file, of a test or of a row of its table. */
+/** `` `FILE`: TITLE ``: the title as it stands in the file, of a test or of a row of a table of tests. */
 function isThere(text: string): boolean {
-  const [, file = '', title = ''] = /^`([\w/.-]+\.test\.ts)`: (.+)$/.exec(text) ?? [];
+  const [, file = '', title = ''] = /^`([\w/.-]+\.ts)`: (.+)$/.exec(text) ?? [];
   const where = path.join(ROOT, file);
   if (file === '' || !existsSync(where)) {
     return false;

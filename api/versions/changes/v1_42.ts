@@ -102,6 +102,17 @@ const diskUsageTypes = change({
   response: (body) => editAt(body, [], (usage) => ({ ...usage, BuilderSize: 0 })),
 });
 
+const clusterVolumes = change({
+  id: 'cluster-volumes',
+  since: 42,
+  routes: ['volume.create'],
+  description:
+    'POST /volumes/create takes ClusterVolumeSpec, which is refused: there are no cluster volumes here.',
+  request: ({ body }) => {
+    delete objectAt(body)?.['ClusterVolumeSpec'];
+  },
+});
+
 const pruneAll = change({
   id: 'volume-prune-all',
   since: 42,
@@ -121,5 +132,6 @@ export const changes = [
   sharedSize,
   kernelMemory,
   diskUsageTypes,
+  clusterVolumes,
   pruneAll,
 ];

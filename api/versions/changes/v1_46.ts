@@ -1,5 +1,5 @@
 import { change } from '../change.ts';
-import { editAt, editEach, objectAt, objectsAt, without } from '../json.ts';
+import { editAt, editEach, isObject, objectAt, objectsAt, without } from '../json.ts';
 
 const tmpfsOptions = change({
   id: 'tmpfs-options',
@@ -25,6 +25,15 @@ const annotations = change({
     })),
 });
 
+const imageCreate = change({
+  id: 'event-image-create',
+  since: 46,
+  routes: ['system.events'],
+  description: 'GET /events tells create of images that are built or committed here.',
+  item: (event) =>
+    isObject(event) && event['Type'] === 'image' && event['Action'] === 'create' ? undefined : event,
+});
+
 const pushPlatform = change({
   id: 'image-push-platform',
   since: 46,
@@ -33,4 +42,4 @@ const pushPlatform = change({
   request: ({ query }) => query.delete('platform'),
 });
 
-export const changes = [tmpfsOptions, annotations, pushPlatform];
+export const changes = [tmpfsOptions, annotations, imageCreate, pushPlatform];

@@ -197,6 +197,7 @@ function eventsOf(image: NewImage & { id: string }, row: ImageRow, tags: readonl
   const named = action === 'make' || action === 'import' ? tags : [];
   const own = { ...ofImage(action, image.event?.name ?? id), actorId: image.event?.actorId ?? id };
   return [
+    ...(action === 'make' ? [ofImage('create', id)] : []),
     ...named.map((tag) => ofImage('tag', tagName(tag))),
     ...(action === 'make' ? [] : [own]),
     ...(events?.(id) ?? []),

@@ -68,6 +68,11 @@ export const FIXTURES_OF_TODAY: Readonly<Record<string, readonly Fixture[]>> = {
       older: [{ HostConfig: { NetworkMode: 'host', Annotations: undefined } }],
     },
   ],
+  'event-image-create': [
+    { kind: 'item', newest: { Type: 'image', Action: 'create' }, older: undefined },
+    { kind: 'item', newest: { Type: 'image', Action: 'tag' }, older: { Type: 'image', Action: 'tag' } },
+    { kind: 'item', newest: { Type: 'volume', Action: 'create' }, older: { Type: 'volume' } },
+  ],
   'image-push-platform': [
     { kind: 'request', older: { query: 'tag=a&platform=x' }, newest: { query: 'tag=a' } },
   ],

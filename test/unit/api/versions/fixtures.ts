@@ -402,6 +402,13 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
       older: { Id: 'c', Warnings: ['a'] },
     },
   ],
+  'cluster-volumes': [
+    {
+      kind: 'request',
+      older: { body: { Name: 'a', ClusterVolumeSpec: {} } },
+      newest: { body: { Name: 'a' } },
+    },
+  ],
   'image-created': [
     {
       kind: 'response',
