@@ -27,7 +27,7 @@ describeEngine('lines of versions', (engine) => {
   };
 
   describe.skipIf(onReference)('of today', () => {
-    test('1.46: an image that is made here tells create, then its names, and older clients the names alone', async () => {
+    test('1.46: an image made here tells create, then its names, and older clients the names alone', async () => {
       const since = Math.floor(Date.now() / 1000);
       const container = await engine.create(['true']);
       const { Id } = await engine.http.ok<{ Id: string }>(
