@@ -27,8 +27,10 @@ async function* lines(
     yield { id: 'moby.buildkit.trace', aux: traceOf(update) };
   }
   const id = await image;
-  yield { id: 'moby.image.id', aux: { ID: id } };
-  if (isQuiet) {
+  if (id !== '') {
+    yield { id: 'moby.image.id', aux: { ID: id } };
+  }
+  if (isQuiet && id !== '') {
     // What the CLI prints for -q is this text, not the line before.
     yield { stream: `${id}\n` };
   }
@@ -43,16 +45,52 @@ function sessionRequest(query: Query, request: BuildRequest): SessionBuildReques
   if (remote !== 'client-session') {
     throw notImplemented(`parameter remote=${remote} is not supported yet by BuildKit's protocol`);
   }
-  const outputs = query.text('outputs') ?? '';
-  if (!['', '[]', 'null', '[{"Type":"moby","Attrs":{}}]'].includes(outputs)) {
-    throw notImplemented(`parameter outputs=${outputs} is not supported yet`);
-  }
   return {
     id: query.text('buildid') ?? '',
     session,
-    names: request.tags,
+    outputs: outputsOf(query.text('outputs') ?? '', request.tags),
     attributes: attributesOf(request),
   };
+}
+
+/** `[{"Type":"local","Attrs":{}}]`; none = an image of the engine's, with the names. */
+function outputsOf(text: string, names: readonly string[]): SessionBuildRequest['outputs'] {
+  const asked = text === '' ? [] : readOutputs(text);
+  const image = { type: 'moby', attributes: new Map([['name', names.join(',')]]) };
+  return asked.length === 0 ? [image] : asked.map((output) => (output.type === 'moby' ? image : output));
+}
+
+function readOutputs(text: string): SessionBuildRequest['outputs'] {
+  const wrong = invalidArgument(`parameter outputs=${text}: must be a list of {"Type", "Attrs"}`);
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    throw wrong;
+  }
+  if (list === null) {
+    return [];
+  }
+  if (!Array.isArray(list)) {
+    throw wrong;
+  }
+  return list.map((item: unknown) => {
+    if (typeof item !== 'object' || item === null || !('Type' in item) || typeof item.Type !== 'string') {
+      throw wrong;
+    }
+    const attributes = Object.entries(('Attrs' in item ? item.Attrs : undefined) ?? {});
+    return {
+      type: item.Type,
+      attributes: new Map(
+        attributes.map(([name, value]: [string, unknown]) => {
+          if (typeof value !== 'string') {
+            throw wrong;
+          }
+          return [name, value] as const;
+        }),
+      ),
+    };
+  });
 }
 
 /** The same request as the attributes of BuildKit's frontend. */

@@ -81,6 +81,7 @@ export async function composeBuilds(
     records,
     caches: images.cacheLayers(),
     trees: new TreeReader(deps),
+    exports: { ...host, layers },
     clock,
     log,
     entitlements: builder.entitlements,

@@ -37,8 +37,16 @@ export interface BuiltImage extends Disposable {
   tree: BuildTree | undefined;
   /** The same files with the configuration that a client gives them, where it is the client's to say. */
   configured?(config: Buffer): BuiltImage;
-  /** Makes the image, and gives it names; answers them in full: `docker.io/library/app:latest`. */
-  export(names: readonly string[]): Promise<string[]>;
+  /** Seconds since 1970: when the build says that it was made (SOURCE_DATE_EPOCH). */
+  epochSeconds: number | undefined;
+}
+
+/** The bytes of a layer, as others are given them; disposing gives back what they took on disk. */
+export interface LayerBlob extends AsyncDisposable {
+  /** sha256:... */
+  digest: string;
+  bytes: number;
+  read(): AsyncIterable<Buffer>;
 }
 
 /** What was made by builds and the next ones may take. */
@@ -132,6 +140,11 @@ export interface BuildLayers {
   stack(layerIds: readonly number[], above: readonly number[], signal: AbortSignal): Promise<PinnedLayers>;
   /** Answers the image's id and its names in full. */
   makeImage(image: NewBuildImage): Promise<{ id: string; names: string[] }>;
+  /** A layer for others; its tar is read as it is stored, or compressed into a file without a name. */
+  blob(
+    layerId: number,
+    options: { compression: 'gzip' | 'uncompressed'; signal: AbortSignal },
+  ): Promise<LayerBlob>;
   /** Images that have the layer. */
   users(layerId: number): number;
   isPinned(layerId: number): boolean;

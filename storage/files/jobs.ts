@@ -1,6 +1,7 @@
 import { splitName } from '../tar/names.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { EngineError, unreachable } from '../../daemon/base/errors.ts';
+import type { FileTime } from '../../daemon/base/kernel/file-status.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { freeBytes, writeAll } from '../../daemon/base/kernel/files.ts';
 import { DiskReserve } from '../disk-reserve.ts';
@@ -26,6 +27,8 @@ export interface TarRequest {
   handle: HandleRef;
   /** Name of the place itself in the tar; undefined = only what is below it, by names without anything in front. */
   name?: string;
+  /** Of all entries; undefined = each its own. */
+  mtime?: FileTime;
 }
 
 /** What a worker thread does with containers' files. Descriptors belong to the caller and stay open meanwhile. */
@@ -133,9 +136,9 @@ function writeLayerFile(
   return { bytes, changes };
 }
 
-function writeTar({ view, handle: from, name }: TarRequest, control: JobControl): void {
+function writeTar({ view, handle: from, name, mtime }: TarRequest, control: JobControl): void {
   using start = new PathHandle({ ...from, isReadOnly: true, isMounted: false }, false);
-  const out = new TarOut(view, chunksTo(control));
+  const out = new TarOut(view, chunksTo(control), { ...(mtime && { mtime }) });
   failpoint('archives.tar.begin');
   if (name === undefined) {
     out.contents(start, '');

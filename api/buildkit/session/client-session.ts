@@ -3,7 +3,14 @@ import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import type { RegistryAuth } from '../../types/image.ts';
-import type { BuildSession, ClientContent, FilesRequest, FileTransfer } from '../../types/build/session.ts';
+import type {
+  BuildSession,
+  ClientContent,
+  FileSending,
+  FilesRequest,
+  FileTransfer,
+  SendTarget,
+} from '../../types/build/session.ts';
 import { bytesMessage } from '../proto/common.ts';
 import {
   credentialsRequest,
@@ -16,6 +23,7 @@ import {
 } from '../proto/session.ts';
 import { RpcClient } from '../rpc/client.ts';
 import { CONTENT_METHODS, openContent } from './content.ts';
+import { openSending, sendBytes } from './filesend.ts';
 import { openFiles } from './filesync.ts';
 
 /** What a client says of its session when it opens it. */
@@ -28,6 +36,7 @@ export interface SessionFacts {
 
 const METHODS = {
   files: '/moby.filesync.v1.FileSync/DiffCopy',
+  send: '/moby.filesync.v1.FileSend/DiffCopy',
   credentials: '/moby.filesync.v1.Auth/Credentials',
   secret: '/moby.buildkit.secrets.v1.Secrets/GetSecret',
   upload: '/moby.upload.v1.Upload/Pull',
@@ -98,6 +107,16 @@ export class ClientSession implements BuildSession {
       throw new EngineError('not_implemented', `the client does not offer its store ${store} (${missing})`);
     }
     return openContent(this.#client, store);
+  }
+
+  async sendBytes(target: SendTarget, bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
+    this.#need('send', `a place for output ${target.output}`);
+    await sendBytes(this.#client, target, bytes, signal);
+  }
+
+  sendFiles(target: SendTarget, signal: AbortSignal): FileSending {
+    this.#need('send', `a place for output ${target.output}`);
+    return openSending(this.#client, target, signal);
   }
 
   async check(signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@ import { EngineError, invalidArgument } from '../../../daemon/base/errors.ts';
 import type { FilePacket, FilesRequest, FileTransfer, SentStat } from '../../types/build/session.ts';
 import { PACKET, packet, type StatMessage } from '../proto/session.ts';
 import type { RpcClient, RpcConversation } from '../rpc/client.ts';
-import { GO_MODE } from './go-mode.ts';
+import { permissionsOf, typeOf } from './go-mode.ts';
 
 const DIFF_COPY = '/moby.filesync.v1.FileSync/DiffCopy';
 
@@ -74,15 +74,10 @@ function decoded(encoded: Buffer): ReturnType<typeof packet.decode> {
 }
 
 function statOf(stat: StatMessage): SentStat {
-  const { mode } = stat;
   return {
     path: stat.path.toString('latin1'),
-    type: typeOf(mode),
-    mode:
-      (mode & 0o777) +
-      (has(mode, GO_MODE.setUserId) ? 0o4000 : 0) +
-      (has(mode, GO_MODE.setGroupId) ? 0o2000 : 0) +
-      (has(mode, GO_MODE.sticky) ? 0o1000 : 0),
+    type: typeOf(stat.mode),
+    mode: permissionsOf(stat.mode),
     uid: stat.uid,
     gid: stat.gid,
     size: stat.size,
@@ -90,15 +85,4 @@ function statOf(stat: StatMessage): SentStat {
     linkName: stat.linkName.toString('latin1'),
     attributes: stat.xattrs,
   };
-}
-
-const TYPES = ['directory', 'symlink', 'device', 'fifo'] as const;
-
-function typeOf(mode: number): SentStat['type'] {
-  return TYPES.find((type) => has(mode, GO_MODE[type])) ?? 'file';
-}
-
-function has(mode: number, bit: number): boolean {
-  // `&` answers a signed number of 32 bits.
-  return (mode & bit) !== 0;
 }

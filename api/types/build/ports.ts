@@ -56,7 +56,7 @@ export interface SessionBuildRequest {
   id: string;
   session: string;
   attributes: ReadonlyMap<string, string>;
-  names: readonly string[];
+  outputs: readonly { type: string; attributes: ReadonlyMap<string, string> }[];
 }
 
 export interface UsageEntry {

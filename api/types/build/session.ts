@@ -18,6 +18,10 @@ export interface BuildSession {
   upload(path: string, signal: AbortSignal): AsyncIterable<Buffer>;
   /** A store of content that the client offers by this name. Throws not_implemented without any. */
   content(store: string): ClientContent;
+  /** The client writes a stream where its user wants it. Rejects with what it says went wrong. */
+  sendBytes(target: SendTarget, bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void>;
+  /** The client makes files where its user wants them. Throws not_implemented without that. */
+  sendFiles(target: SendTarget, signal: AbortSignal): FileSending;
   /** Throws when the client does not answer in time, or is not well. */
   check(signal: AbortSignal): Promise<void>;
 }
@@ -75,4 +79,31 @@ export interface FileTransfer extends AsyncDisposable {
   request(ids: readonly number[]): Promise<void>;
   /** Everything that was asked for has come; the client answers with `finished`. */
   finish(): Promise<void>;
+}
+
+/** Which output of a build is sent. */
+export interface SendTarget {
+  /** From 0, in the order in which the client asked for them. */
+  output: number;
+  /** What is told of it: `containerimage.digest`. */
+  facts: ReadonlyMap<string, string>;
+}
+
+/** Something that is sent to a client; a device has its numbers. */
+export interface GivenStat extends SentStat {
+  device?: { kind: 'character' | 'block'; major: number; minor: number };
+}
+
+export type GivenPacket = Exclude<FilePacket, { kind: 'stat' }> | { kind: 'stat'; stat: GivenStat };
+
+/** What a client that is sent files says: number `id` of the list is wanted; or it has all that it wants. */
+export type FileQuestion = { kind: 'wanted'; id: number } | { kind: 'finished' };
+
+export interface FileSending extends AsyncDisposable {
+  /** Throws what the client says went wrong, and `canceled` or `unavailable` when it is gone. */
+  questions: AsyncIterable<readonly FileQuestion[]>;
+  /** Resolves when there is room for more. */
+  send(packets: readonly GivenPacket[]): Promise<void>;
+  /** Nothing more is sent. */
+  end(): void;
 }

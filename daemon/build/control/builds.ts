@@ -33,7 +33,11 @@ import { buildDockerfile } from './dockerfile.ts';
 import { readCacheExports } from './cache-options.ts';
 import { exportCaches } from './export-caches.ts';
 import { EndedBuilds } from './ended-builds.ts';
-import { exportImage, readExport, type Export } from './export.ts';
+import { exportAll } from '../export/export.ts';
+import { exportedImage } from '../export/exported-image.ts';
+import type { ExportDeps } from '../export/ports.ts';
+import { readOutputs, type Output } from '../export/read-outputs.ts';
+import { refuseOtherEntitlements } from './entitlements.ts';
 import { buildGraph } from '../llb/graph-build.ts';
 import { RunningBuild, type BuildFacts } from './running-build.ts';
 
@@ -47,6 +51,7 @@ export interface BuildsDeps {
   records: RecordCache;
   caches: CacheLayers;
   trees: TreeReader;
+  exports: ExportDeps;
   clock: Clock;
   log: Logger;
   worker: BuildWorker;
@@ -79,10 +84,11 @@ export class Builds implements BuildkitPort {
   }
 
   async solve(request: SolveRequest, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-    const target = readExport(request);
+    refuseOtherEntitlements(request.entitlements);
+    const outputs = readOutputs(request.exporters);
     const caches = { exports: readCacheExports(request.cacheExports), imports: request.cacheImports };
     refuseInputs(request);
-    this.#deps.classic.refuseNames(target?.names ?? []);
+    this.#refuseNames(outputs);
     const { frontend, attributes, definition } = request;
     const isReturned = frontend === '' && definition === undefined;
     const { ref, session, entitlements } = request;
@@ -98,7 +104,7 @@ export class Builds implements BuildkitPort {
       }
       const image = isReturned ? await running.returned() : running.latest;
       return new Map([
-        ...(await this.#export(running, image, target)),
+        ...(await this.#export(running, image, outputs)),
         ...(await this.#exportCaches(running, image)),
       ]);
     });
@@ -204,10 +210,11 @@ export class Builds implements BuildkitPort {
   }
 
   build(
-    { id, session, attributes, names }: SessionBuildRequest,
+    { id, session, attributes, outputs: asked }: SessionBuildRequest,
     signal: AbortSignal,
   ): { updates: AsyncIterable<BuildUpdate>; image: Promise<string> } {
-    this.#deps.classic.refuseNames(names);
+    const outputs = readOutputs(asked);
+    this.#refuseNames(outputs);
     const ref = id === '' ? `${session}:${this.#deps.clock.nowNano()}` : id;
     const begun = withResolvers<RunningBuild>();
     const facts = { ref, session, entitlements: [], caches: { exports: [], imports: [] } };
@@ -215,8 +222,8 @@ export class Builds implements BuildkitPort {
       begun.resolve(running);
       await this.#frontend(running, { frontend: 'dockerfile.v0', options: attributes, hasInputs: false });
       const { latest } = running;
-      await this.#export(running, latest, { names });
-      return latest?.id ?? '';
+      const told = await this.#export(running, latest, outputs);
+      return told.get('containerimage.digest') ?? '';
     });
     // Who reads its updates is told of its failure there.
     image.catch((error: Error) => begun.reject(error));
@@ -257,15 +264,22 @@ export class Builds implements BuildkitPort {
     return 'image' in made ? running.keep(made.image) : { ref: '', metadata: made.answer };
   }
 
+  #refuseNames(outputs: readonly Output[]): void {
+    outputs.forEach((output) => this.#deps.classic.refuseNames('names' in output ? output.names : []));
+  }
+
   async #export(
-    { vertices, signal }: RunningBuild,
+    { vertices, signal, session: id }: RunningBuild,
     image: BuiltImage | undefined,
-    target: Export | undefined,
+    outputs: readonly Output[],
   ): Promise<ReadonlyMap<string, string>> {
     signal.throwIfAborted();
-    return image === undefined || target === undefined
-      ? new Map()
-      : await exportImage(vertices, { image, names: target.names });
+    if (image === undefined || outputs.length === 0) {
+      return new Map();
+    }
+    const { exports, sessions } = this.#deps;
+    const session = await sessions.get(id, signal);
+    return await exportAll(exports, exportedImage(image), outputs, { session, vertices, signal });
   }
 
   async #exportCaches(

@@ -16,6 +16,7 @@ import { makeGraph, type BuildGraph } from '../frontend/make-graph.ts';
 import type { BuildOptions, FoundImage, FrontendPorts } from '../frontend/options.ts';
 import type { Vertex } from '../graph/op.ts';
 import { findImage } from '../ops/image.ts';
+import { datedConfig } from '../export/dated-config.ts';
 import type { BuildLayers, BuiltImage } from '../ports.ts';
 import type { Contexts } from '../session/contexts.ts';
 import type { RecordCache } from '../cache/records.ts';
@@ -77,7 +78,10 @@ export async function buildDockerfile(
     tellWarning(build.vertices, definition, { short, detail });
   using open = await openImports({ ...build, warn }, imports);
   const isInline = options.isCacheInline || build.cacheExports.some(({ type }) => type === 'inline');
-  return { image: await solveGraph(build, definition, { graph, isInline, imports: open.imports }) };
+  const { epochSeconds } = options;
+  return {
+    image: await solveGraph(build, definition, { graph, isInline, imports: open.imports, epochSeconds }),
+  };
 }
 
 /** A Dockerfile that is read. Images that it names are here, and held, until it is disposed of. */
@@ -175,10 +179,15 @@ async function loadImage(
 async function solveGraph(
   build: DockerfileBuild,
   definition: Definition,
-  asked: { graph: BuildGraph; isInline: boolean; imports: CacheImports | undefined },
+  asked: {
+    graph: BuildGraph;
+    isInline: boolean;
+    imports: CacheImports | undefined;
+    epochSeconds: number | undefined;
+  },
 ): Promise<BuiltImage> {
   const { solver, layers, vertices, session, signal, cacheExports, records } = build;
-  const { graph, isInline, imports } = asked;
+  const { graph, isInline, imports, epochSeconds } = asked;
   const { tree, image } = graph;
   const chain = chainOf(tree);
   const progress = new VertexProgress(vertices, [tree]);
@@ -200,13 +209,14 @@ async function solveGraph(
   const diffIds = layers.diffIds(layerIds);
   const held = gathered?.hold(records);
   const inlineCache = isInline && held ? inlineOf(held, layers, diffIds) : Buffer.alloc(0);
-  const config = finishedConfig(image, { steps, diffIds, inlineCache });
+  const made = finishedConfig(image, { steps, diffIds, inlineCache });
+  const config = epochSeconds === undefined ? made : datedConfig(made, epochSeconds);
   return {
     id: imageIdOf(config),
     config,
     ...(held && { cache: { document: held.document, imageLayers: layerIds } }),
     tree: trees.at(-1),
-    export: async (names) => (await layers.makeImage({ layerIds, config, names })).names,
+    epochSeconds,
     [Symbol.dispose]: () => release([...trees, held]),
   };
 }

@@ -1,4 +1,5 @@
 import type { NamedCache } from '../../../api/types/build/ports.ts';
+import { readEpoch } from '../export/read-outputs.ts';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
 import { cachesOfAttributes } from './cache-options.ts';
 
@@ -28,6 +29,8 @@ export interface FrontendOptions {
   cacheNamespace: string;
   /** In place of the Dockerfile's own `# check=`. */
   check: string;
+  /** Seconds since 1970: when the image is said to be made; undefined = when it is. */
+  epochSeconds: number | undefined;
   /** What is asked instead of a build: `frontend.lint`; `''` = nothing. */
   subrequest: string;
   /** Caches to be looked into. */
@@ -91,6 +94,7 @@ export function readOptions(attributes: Attributes): FrontendOptions {
     hostname: text('hostname') || text('build-arg:BUILDKIT_SANDBOX_HOSTNAME'),
     cacheNamespace: text('build-arg:BUILDKIT_CACHE_MOUNT_NS'),
     check: text('build-arg:BUILDKIT_DOCKERFILE_CHECK'),
+    epochSeconds: readEpoch('SOURCE_DATE_EPOCH', text('build-arg:SOURCE_DATE_EPOCH')),
     subrequest: text('requestid'),
     cacheImports: cachesOfAttributes(attributes),
     isCacheInline: YES.test(text('build-arg:BUILDKIT_INLINE_CACHE')),

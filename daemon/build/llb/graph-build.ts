@@ -46,7 +46,7 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
       config,
       tree,
       configured,
-      export: async (names) => (await layers.makeImage({ layerIds, config, names })).names,
+      epochSeconds: undefined,
       // The trees are held until the build ends.
       [Symbol.dispose]: () => undefined,
     };

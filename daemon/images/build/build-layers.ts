@@ -15,6 +15,7 @@ import type { ImageContext } from '../context.ts';
 import { commitImage } from '../load/commit-image.ts';
 import { nameImage } from '../naming.ts';
 import { parseName, type BuilderContext } from './build.ts';
+import { layerBlob } from './layer-blobs.ts';
 import type { CommandHost } from './steps/run-step.ts';
 import { removeContainer, runCommand } from './steps/run-step.ts';
 import { resolveImage } from './steps/from-step.ts';
@@ -50,6 +51,7 @@ export function buildLayers(builder: BuilderContext): BuildLayers {
       return current;
     },
     makeImage: (image) => makeImage(images, image),
+    blob: (layerId, options) => layerBlob(images, layerId, options),
     users: (layerId) => [...images.index.images()].filter(({ row }) => row.layerIds.includes(layerId)).length,
     isPinned: (layerId) => images.pins.isPinned(layerId),
     collect: () => images.collector.collect(),

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import grpc from '@grpc/grpc-js';
+import { bytesMessage } from '../../../api/buildkit/proto/common.ts';
 import { packet, PACKET } from '../../../api/buildkit/proto/session.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import { ClientSession } from '../../../api/buildkit/session/client-session.ts';
@@ -16,7 +17,22 @@ export interface ListedFile {
   content?: Buffer;
 }
 
+/** Something that the client was sent. */
+export interface Sent {
+  stat: NonNullable<Packet['stat']>;
+  content: Buffer;
+}
+
 const same = (bytes: Buffer): Buffer => bytes;
+
+export const METHODS = [
+  '/moby.filesync.v1.FileSync/DiffCopy',
+  '/moby.filesync.v1.FileSend/DiffCopy',
+  '/moby.filesync.v1.auth/credentials',
+  '/moby.buildkit.secrets.v1.Secrets/GetSecret',
+  '/moby.upload.v1.Upload/Pull',
+  '/grpc.health.v1.Health/Check',
+];
 
 /** A client's session, served by grpc-js, and our end of it. */
 export class SessionServer implements AsyncDisposable {
@@ -24,6 +40,11 @@ export class SessionServer implements AsyncDisposable {
   readonly copies: { metadata: grpc.Metadata; asked: string[] }[] = [];
   /** What the next DiffCopy sends. */
   list: ListedFile[] = [];
+  /** What was sent to this client, and how: files, or one stream. */
+  readonly sends: { metadata: grpc.Metadata; listed: Sent[]; bytes: Buffer }[] = [];
+  takes: 'files' | 'bytes' = 'bytes';
+  /** In place of one who takes all. */
+  refuses: ((call: grpc.ServerDuplexStream<Buffer, Buffer>) => void) | undefined;
   /** In place of an honest sender. */
   hostile: ((call: grpc.ServerDuplexStream<Buffer, Buffer>) => void) | undefined;
   readonly #server = new grpc.Server();
@@ -35,6 +56,7 @@ export class SessionServer implements AsyncDisposable {
     this.#server.addService(
       {
         DiffCopy: definition('/moby.filesync.v1.FileSync/DiffCopy', true),
+        Send: definition('/moby.filesync.v1.FileSend/DiffCopy', true),
         Check: definition('/grpc.health.v1.Health/Check', false),
         Credentials: definition('/moby.filesync.v1.Auth/Credentials', false),
         GetSecret: definition('/moby.buildkit.secrets.v1.Secrets/GetSecret', false),
@@ -42,6 +64,7 @@ export class SessionServer implements AsyncDisposable {
       },
       {
         DiffCopy: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => this.#diffCopy(call),
+        Send: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => this.#send(call),
         Check: answer(() => Buffer.from('0801', 'hex')),
         // Fields 1 and 2 of a host that is the answer's user.
         Credentials: answer((request) =>
@@ -64,27 +87,21 @@ export class SessionServer implements AsyncDisposable {
   }
 
   async open(sharedKey = 'key'): Promise<ClientSession> {
-    const socket = await this.#connect();
-    const methods = [
-      '/moby.filesync.v1.FileSync/DiffCopy',
-      '/moby.filesync.v1.auth/credentials',
-      '/moby.buildkit.secrets.v1.Secrets/GetSecret',
-      '/moby.upload.v1.Upload/Pull',
-      '/grpc.health.v1.Health/Check',
-    ];
-    return new ClientSession(socket, { id: 'one', sharedKey, methods }, silentLogger);
+    const socket = await this.connect();
+    return new ClientSession(socket, { id: 'one', sharedKey, methods: METHODS }, silentLogger);
   }
 
   /** Serves a daemon on a connection that was upgraded to a session. */
   async serve(connection: Duplex): Promise<void> {
-    const socket = await this.#connect();
+    const socket = await this.connect();
     connection.pipe(socket).pipe(connection);
     for (const one of [connection, socket]) {
       one.on('error', () => undefined /* the other end has gone: so has the session */);
     }
   }
 
-  async #connect(): Promise<Socket> {
+  /** A connection on which this client answers calls. */
+  async connect(): Promise<Socket> {
     if (this.#sockets.length === 0) {
       await new Promise<void>((resolve, reject) => {
         const credentials = grpc.ServerCredentials.createInsecure();
@@ -103,6 +120,51 @@ export class SessionServer implements AsyncDisposable {
     this.#server.forceShutdown();
     this.#sockets.forEach((socket) => socket.destroy());
     return Promise.resolve();
+  }
+
+  #send(call: grpc.ServerDuplexStream<Buffer, Buffer>): void {
+    if (this.refuses !== undefined) {
+      this.refuses(call);
+      return;
+    }
+    const send = { metadata: call.metadata, listed: [] as Sent[], bytes: Buffer.alloc(0) };
+    this.sends.push(send);
+    const wanted = new Set<number>();
+    let isListed = false;
+    const finish = (): void => {
+      if (isListed && wanted.size === 0) {
+        call.write(packet.encode({ type: PACKET.fin }));
+      }
+    };
+    call.on('data', (bytes: Buffer) => {
+      if (this.takes === 'bytes') {
+        send.bytes = Buffer.concat([send.bytes, bytesMessage.decode(bytes).data]);
+        return;
+      }
+      const { type, stat, id, data } = packet.decode(bytes);
+      if (type === PACKET.data) {
+        const file = send.listed[id];
+        if (file === undefined || !wanted.has(id)) {
+          throw new Error(`content of number ${id}`);
+        }
+        file.content = Buffer.concat([file.content, data]);
+        if (data.length === 0) {
+          wanted.delete(id);
+          finish();
+        }
+      } else if (type === PACKET.stat && stat !== undefined) {
+        // Types of a mode as Go has it; a further name of a file has no content.
+        if (stat.mode <= 0xff_ffff && stat.linkName.length === 0) {
+          wanted.add(send.listed.length);
+          call.write(packet.encode({ type: PACKET.request, id: send.listed.length }));
+        }
+        send.listed.push({ stat, content: Buffer.alloc(0) });
+      } else if (type === PACKET.stat) {
+        isListed = true;
+        finish();
+      }
+    });
+    call.on('end', () => call.end());
   }
 
   #diffCopy(call: grpc.ServerDuplexStream<Buffer, Buffer>): void {

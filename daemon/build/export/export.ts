@@ -1,0 +1,53 @@
+import { unreachable } from '../../base/errors.ts';
+import { datedConfig } from './dated-config.ts';
+import type { ExportedImage } from './exported-image.ts';
+import { exportFiles, type ExportTo } from './export-files.ts';
+import { exportImage } from './export-image.ts';
+import { exportArchive } from './export-archive.ts';
+import type { ExportDeps } from './ports.ts';
+import type { Output } from './read-outputs.ts';
+
+/** Gives an image to each output, one after the other; answers what the client is told of all of them. */
+export async function exportAll(
+  deps: ExportDeps,
+  built: ExportedImage,
+  outputs: readonly Output[],
+  to: Omit<ExportTo, 'target'>,
+): Promise<ReadonlyMap<string, string>> {
+  const told = new Map<string, string>();
+  for (const [position, output] of outputs.entries()) {
+    to.signal.throwIfAborted();
+    const target = { output: position, facts: new Map<string, string>() };
+    const facts = await exportOne(deps, datedImage(built, output.epochSeconds), output, { ...to, target });
+    facts.forEach((value, name) => told.set(name, value));
+  }
+  return told;
+}
+
+async function exportOne(
+  deps: ExportDeps,
+  image: ExportedImage,
+  output: Output,
+  to: ExportTo,
+): Promise<ReadonlyMap<string, string>> {
+  switch (output.kind) {
+    case 'image':
+      return await exportImage(to.vertices, deps.layers, { image, names: output.names });
+    case 'local':
+    case 'tar':
+      await exportFiles(deps, image, output.kind, to);
+      return new Map();
+    case 'archive':
+      return await exportArchive(deps, image, output, to);
+    default:
+      return unreachable(output);
+  }
+}
+
+/** What an output says of the moment goes before what the build says. Pure. */
+function datedImage(image: ExportedImage, own: number | undefined): ExportedImage {
+  const epochSeconds = own ?? image.epochSeconds;
+  return epochSeconds === undefined
+    ? image
+    : { ...image, epochSeconds, config: datedConfig(image.config, epochSeconds) };
+}

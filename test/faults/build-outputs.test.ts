@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TestDaemon } from '../support/engine/daemon.ts';
+import { ControlClient } from '../support/buildkit/control-client.ts';
+import { SessionServer } from '../support/buildkit/session-server.ts';
+import { differences } from '../support/engine/oracle.ts';
+import { needs } from '../support/needs.ts';
+
+/** Debian's, which builds by BuildKit's protocol. */
+const CLI = '/usr/bin/docker';
+
+needs(
+  'root',
+  'built',
+  'netns',
+  'docker-cli',
+)('outputs of builds', () => {
+  let daemon: TestDaemon;
+
+  beforeAll(async () => {
+    daemon = await TestDaemon.start({ armable: true });
+    await daemon.loadBusybox();
+  });
+  afterAll(async () => {
+    await daemon[Symbol.asyncDispose]();
+  });
+
+  const build = (output: string): Promise<{ code: number; err: string }> => {
+    const { root, socket } = daemon.paths;
+    const folder = `${root}/context`;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(`${folder}/file`, 'content');
+    writeFileSync(`${folder}/Dockerfile`, 'FROM scratch\nCOPY file /\n');
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: root,
+      DOCKER_HOST: `unix://${socket}`,
+      DOCKER_BUILDKIT: '1',
+    };
+    const args = ['build', '--progress=plain', '-o', output, folder];
+    return new Promise((resolve) => {
+      const child = execFile(CLI, args, { env, timeout: 120_000 }, (error, _out, err) => {
+        resolve({ code: error === null ? 0 : (child.exitCode ?? 1), err });
+      });
+      child.stdin?.end();
+    });
+  };
+  const isClean = async (): Promise<void> => {
+    await expect.poll(() => differences(daemon), { timeout: 30_000 }).toEqual([]);
+  };
+
+  const POINTS: [point: string, type: 'local' | 'tar'][] = [
+    ['build.export.tree', 'local'],
+    ['build.export.files', 'local'],
+    ['build.export.tree', 'tar'],
+    ['build.export.tarball', 'tar'],
+  ];
+
+  it.each(POINTS)(
+    'R1: kill -9 at %s of %s: nothing is left, and the output is made again',
+    async (point, type) => {
+      const to = `${daemon.paths.root}/killed-${point}-${type}`;
+      daemon.arm(`${point}=sigkill`);
+      expect((await build(`type=${type},dest=${to}`)).code).not.toBe(0);
+      await daemon.ended();
+      daemon.arm('');
+      await daemon.up();
+      await isClean();
+      rmSync(to, { recursive: true, force: true });
+      expect((await build(`type=${type},dest=${to}`)).code).toBe(0);
+      expect(existsSync(to)).toBe(true);
+      await isClean();
+    },
+  );
+
+  it.each(POINTS)('%s of %s fails once: the build says so, the next one does not', async (point, type) => {
+    const to = `${daemon.paths.root}/failed-${point}-${type}`;
+    daemon.arm(`${point}=error(told by a test)`);
+    const { code, err } = await build(`type=${type},dest=${to}`);
+    daemon.arm('');
+    expect(code).not.toBe(0);
+    expect(err).toContain('told by a test');
+    rmSync(to, { recursive: true, force: true });
+    expect((await build(`type=${type},dest=${to}`)).code).toBe(0);
+    expect(readFileSync(type === 'tar' ? to : `${to}/file`, 'latin1')).toContain('content');
+    await isClean();
+  });
+
+  it('images.build.blob fails: the tarball of an image is not sent, and nothing of it is left', async () => {
+    const folder = `${daemon.paths.root}/client`;
+    mkdirSync(folder);
+    await using server = new SessionServer(folder);
+    using client = new ControlClient(daemon.paths.socket);
+    const content = Buffer.from('FROM busybox\n');
+    server.list = [{ stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content }];
+    daemon.arm('images.build.blob=error(told by a test)');
+    await expect(client.build(server, [{ type: 'oci' }])).rejects.toThrow('told by a test');
+    daemon.arm('');
+    server.sends.length = 0;
+    await client.build(server, [{ type: 'oci' }]);
+    expect(server.sends[0]?.bytes.length).toBeGreaterThan(1000);
+    await isClean();
+  });
+});
