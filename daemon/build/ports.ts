@@ -1,7 +1,7 @@
 import type { ContainerCreateRequest } from '../../api/types/container.ts';
 import type { ProgressMessage, RegistryAuth } from '../../api/types/image.ts';
 import type { Filters } from '../../api/types/requests.ts';
-import type { CacheDocument } from './cache/exchange/document.ts';
+import type { CacheDocument, CachedResult, RemoteLayer } from './cache/exchange/document.ts';
 import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import type { BuildTree } from './snapshots/tree.ts';
@@ -22,6 +22,8 @@ export interface ContextSpools {
 /** What a build has come by, and what of it is in its image; layers by their ids. */
 export interface BuiltCache {
   document: CacheDocument<number>;
+  /** Results that it did not need, of the caches that it looked into. */
+  elsewhere: readonly CachedResult<RemoteLayer>[];
   imageLayers: readonly number[];
 }
 

@@ -171,6 +171,10 @@ describeEngine(
         await forget();
         const all = await well(build('--cache-from', `type=local,src=${folder}`));
         expect(cachedSteps(all), all.err).toBeGreaterThanOrEqual(3);
+        // Written again by who did not need all of it: it has all of it.
+        const both = [`--cache-from`, `type=local,src=${folder}`, '--cache-to'];
+        await well(build(...both, `type=local,dest=${folder},mode=max`));
+        expect(JSON.parse(readFileSync(`${folder}/index.json`, 'utf8'))).toEqual(index);
       });
 
       test('a blob of it that has changed is refused, and what it would give is built', async () => {

@@ -207,14 +207,14 @@ async function solveGraph(
   const layerIds = layersOfTree(trees.at(-1));
   const steps = stepsOf(chain, trees);
   const diffIds = layers.diffIds(layerIds);
-  const held = gathered?.hold(records);
+  const held = gathered?.hold(records, imports);
   const inlineCache = isInline && held ? inlineOf(held, layers, diffIds) : Buffer.alloc(0);
   const made = finishedConfig(image, { steps, diffIds, inlineCache });
   const config = epochSeconds === undefined ? made : datedConfig(made, epochSeconds);
   return {
     id: imageIdOf(config),
     config,
-    ...(held && { cache: { document: held.document, imageLayers: layerIds } }),
+    ...(held && { cache: { document: held.document, elsewhere: held.elsewhere, imageLayers: layerIds } }),
     tree: trees.at(-1),
     epochSeconds,
     [Symbol.dispose]: () => release([...trees, held]),

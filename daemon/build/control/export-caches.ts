@@ -24,7 +24,7 @@ type Written = Exclude<CacheExport, { type: 'inline' }>;
  */
 export async function exportCaches(
   build: Exporting,
-  { document, imageLayers }: BuiltCache,
+  { document, elsewhere, imageLayers }: BuiltCache,
   asked: readonly CacheExport[],
 ): Promise<ReadonlyMap<string, string>> {
   const told = new Map<string, string>();
@@ -38,6 +38,8 @@ export async function exportCaches(
         using target = await openTarget(build, one);
         return await writeCache(target, wanted, {
           isImage: one.isImage,
+          // The stages that a cache saved are not lost to the next build.
+          elsewhere: one.mode === 'max' ? elsewhere : [],
           diffId: (layerId) => build.layers.diffIds([layerId])[0] ?? '',
           told: (step) => vertex.progress(step, { isLast: true }),
           signal: build.signal,

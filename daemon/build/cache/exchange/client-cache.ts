@@ -39,6 +39,7 @@ export function clientTarget(content: ClientContent, layers: Pick<CacheLayers, '
     return blob;
   };
   return {
+    has: async ({ digest, size }, signal) => (await content.size(digest, signal)) === size,
     putLayer: async (layerId, signal) => {
       await using packed = await layers.pack(layerId, signal);
       const { digest, size, fd } = packed;

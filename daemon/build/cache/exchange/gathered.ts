@@ -2,7 +2,8 @@ import type { Vertex } from '../../graph/op.ts';
 import { layersOfTree, type BuildTree } from '../../snapshots/tree.ts';
 import type { VertexKeys } from '../../solver/ports.ts';
 import type { RecordCache } from '../records.ts';
-import type { CacheDocument, CachedResult } from './document.ts';
+import type { CacheDocument, CachedResult, RemoteLayer } from './document.ts';
+import type { CacheImports } from './imports.ts';
 
 /** What one build has come by, for a cache elsewhere. */
 export class Gathered {
@@ -19,8 +20,11 @@ export class Gathered {
     }
   };
 
-  /** Its results that are here, held until they are disposed of. */
-  hold(records: Pick<RecordCache, 'peek'>): HeldResults {
+  /**
+   * Its results that are here, held until they are disposed of; and those that it has not needed, as the caches that it
+   * looked into have them.
+   */
+  hold(records: Pick<RecordCache, 'peek'>, imports?: Pick<CacheImports, 'resultOf'>): HeldResults {
     const trees = [...this.#keys.keys()].flatMap((key) => {
       const tree = records.peek(key);
       return tree === undefined ? [] : [{ key, tree }];
@@ -28,7 +32,11 @@ export class Gathered {
     const contentKeys = new Map(
       [...this.#keys].flatMap(([key, all]) => [...all].map((definitionKey) => [definitionKey, key] as const)),
     );
-    return new HeldResults(trees, contentKeys);
+    const here = new Set(trees.map(({ key }) => key));
+    const elsewhere = [...this.#keys.keys()].flatMap((key) =>
+      here.has(key) ? [] : (imports?.resultOf(key) ?? []),
+    );
+    return new HeldResults(trees, contentKeys, elsewhere);
   }
 }
 
@@ -36,10 +44,16 @@ export class Gathered {
 export class HeldResults implements Disposable {
   readonly #trees: readonly { key: string; tree: BuildTree }[];
   readonly #contentKeys: ReadonlyMap<string, string>;
+  readonly elsewhere: readonly CachedResult<RemoteLayer>[];
 
-  constructor(trees: readonly { key: string; tree: BuildTree }[], contentKeys: ReadonlyMap<string, string>) {
+  constructor(
+    trees: readonly { key: string; tree: BuildTree }[],
+    contentKeys: ReadonlyMap<string, string>,
+    elsewhere: readonly CachedResult<RemoteLayer>[],
+  ) {
     this.#trees = trees;
     this.#contentKeys = contentKeys;
+    this.elsewhere = elsewhere;
   }
 
   /** With layers by their ids. */

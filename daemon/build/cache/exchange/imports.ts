@@ -48,6 +48,11 @@ export class CacheImports implements SolverImports<BuildTree> {
     return this.#contentKeys.get(definitionKey);
   }
 
+  /** What a cache says of a key, wherever its layers are. */
+  resultOf(key: string): CachedResult<RemoteLayer> | undefined {
+    return this.#results.get(key)?.result;
+  }
+
   /** What cannot be had is made here instead, and the client is told. */
   async find(key: string, { name }: Vertex, { signal }: RunContext): Promise<BuildTree | undefined> {
     const found = this.#results.get(key);

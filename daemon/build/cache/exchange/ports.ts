@@ -16,6 +16,8 @@ export interface CacheSource extends Disposable {
 
 /** Where a cache goes. What is there already is not sent again. */
 export interface CacheTarget extends Disposable {
+  /** Whether it has a layer that is not here. */
+  has(layer: RemoteLayer, signal: AbortSignal): Promise<boolean>;
   /** Answers what the layer is there, its media type that of OCI. */
   putLayer(layerId: number, signal: AbortSignal): Promise<Blob>;
   putBlob(bytes: Buffer, mediaType: string, signal: AbortSignal): Promise<Blob>;

@@ -1,5 +1,11 @@
 import { failpoint } from '../../../base/failpoint.ts';
-import { CACHE_CONFIG_TYPE, writeCacheDocument, type CacheDocument } from './document.ts';
+import {
+  CACHE_CONFIG_TYPE,
+  writeCacheDocument,
+  type CacheDocument,
+  type CachedResult,
+  type RemoteLayer,
+} from './document.ts';
 import { mapLayers } from './gathered.ts';
 import { writeCacheManifest, type Blob } from './manifest.ts';
 import type { CacheTarget } from './ports.ts';
@@ -7,6 +13,8 @@ import type { CacheTarget } from './ports.ts';
 export interface WriteOptions {
   /** The manifest is an image's; else an index. */
   isImage: boolean;
+  /** Results that are not here: they are kept where the target has their layers. */
+  elsewhere: readonly CachedResult<RemoteLayer>[];
   diffId: (layerId: number) => string;
   told: (step: string) => void;
   signal: AbortSignal;
@@ -16,7 +24,7 @@ export interface WriteOptions {
 export async function writeCache(
   target: CacheTarget,
   held: CacheDocument<number>,
-  { isImage, diffId, told, signal }: WriteOptions,
+  { isImage, elsewhere, diffId, told, signal }: WriteOptions,
 ): Promise<Blob> {
   const blobs = new Map<number, Blob>();
   for (const layerId of new Set(held.results.flatMap(({ layers }) => layers))) {
@@ -25,13 +33,31 @@ export async function writeCache(
     told(`writing layer ${blobs.get(layerId)?.digest}`);
   }
   const blobOf = (layerId: number): Blob => blobs.get(layerId) ?? { digest: '', size: 0, mediaType: '' };
-  const document = writeCacheDocument(
-    mapLayers(held, (layerId) => ({ ...blobOf(layerId), diffId: diffId(layerId) })),
-  );
+  const { results, contentKeys } = mapLayers(held, (layerId): RemoteLayer => ({
+    ...blobOf(layerId),
+    diffId: diffId(layerId),
+  }));
+  const carried = await carriedOver(target, elsewhere, signal);
+  const document = writeCacheDocument({ results: [...results, ...carried], contentKeys });
+  const all = [...blobs.values(), ...carried.flatMap(({ layers }) => layers)];
   const config = await target.putBlob(document, CACHE_CONFIG_TYPE, signal);
   failpoint('build.cache.export.config');
   told(`writing config ${config.digest}`);
-  const manifest = await target.putManifest(writeCacheManifest(config, [...blobs.values()], isImage), signal);
+  const manifest = await target.putManifest(writeCacheManifest(config, all, isImage), signal);
   told(`writing cache manifest ${manifest.digest}`);
   return manifest;
+}
+
+async function carriedOver(
+  target: CacheTarget,
+  elsewhere: readonly CachedResult<RemoteLayer>[],
+  signal: AbortSignal,
+): Promise<CachedResult<RemoteLayer>[]> {
+  const known = new Map<string, boolean>();
+  for (const layer of elsewhere.flatMap(({ layers }) => layers)) {
+    if (!known.has(layer.digest)) {
+      known.set(layer.digest, await target.has(layer, signal));
+    }
+  }
+  return elsewhere.filter(({ layers }) => layers.every(({ digest }) => known.get(digest) === true));
 }

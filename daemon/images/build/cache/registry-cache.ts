@@ -47,6 +47,7 @@ export async function openTarget(
   const opened = await connect(context, name, { ...options, actions: 'pull,push' });
   const { repository, reference, domain } = opened;
   return {
+    has: async ({ digest }, signal) => await hasBlob(repository, digest, signal),
     putLayer: async (layerId, signal) => await pushLayer(context, layerId, { repository, domain, signal }),
     putBlob: async (bytes, mediaType, signal) => {
       const blob = blobOf(bytes, mediaType);
