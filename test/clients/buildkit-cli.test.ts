@@ -117,6 +117,8 @@ describeEngine(
         expect(code).toBe(1);
         expect(err).toContain('before');
         expect(err).toMatch(/process "\/bin\/sh -c .*" did not complete successfully: exit code: 7/);
+        // The step itself is told in the same words.
+        expect(err).not.toContain('returned a non-zero code');
       },
     );
 

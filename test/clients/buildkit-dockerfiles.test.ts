@@ -61,6 +61,20 @@ describeEngine(
     const said = async (image: string, ...command: string[]): Promise<string> =>
       (await must(old('run', '--rm', '--network', 'none', image, ...command))).out;
 
+    test('an image that several stages stand on is asked for once', async () => {
+      const { err } = await build('thrice', {
+        Dockerfile: [
+          'FROM busybox AS a',
+          'FROM busybox AS b',
+          'FROM busybox',
+          'COPY --from=a /etc/passwd /a',
+          'COPY --from=b /etc/group /b',
+        ].join('\n'),
+      });
+      const shown = err.split('\n').filter((line) => /^#\d+ \[internal\] load metadata/.test(line));
+      expect(shown).toHaveLength(1);
+    });
+
     test('here-documents: commands, programs and files', async () => {
       await build('heredocs', {
         Dockerfile: [

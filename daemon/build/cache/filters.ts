@@ -23,12 +23,12 @@ const FLAGS: Readonly<Record<string, Test>> = {
 };
 
 /**
- * Filters as containerd's are: `type==regular,shared` means both; of several one is enough, none means all. Throws
- * invalid_argument for a field that records do not have. Pure.
+ * Filters as containerd's are: `type==regular,shared` means both; of several one is enough, none or an empty one means
+ * all. Throws invalid_argument for a field that records do not have. Pure.
  */
 export function recordTest(filters: readonly string[]): Test {
   const tests = filters.map((filter) => {
-    const all = filter.split(',').map((condition) => conditionTest(condition.trim()));
+    const all = (filter === '' ? [] : filter.split(',')).map((condition) => conditionTest(condition.trim()));
     return (record: UsageRecord): boolean => all.every((test) => test(record));
   });
   return (record) => tests.length === 0 || tests.some((test) => test(record));

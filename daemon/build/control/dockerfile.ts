@@ -130,8 +130,15 @@ class Reading implements Disposable {
 
   #ports(): FrontendPorts {
     const mode = this.#options.pulls ? 'pull' : 'local';
+    // Stages on the same image ask for it once.
+    const asked = new Map<string, Promise<FoundImage>>();
     return {
-      findImage: (reference, platform) => loadImage(this.#build, { reference, platform, mode }, this.#holds),
+      findImage: (reference, platform) => {
+        const key = `${reference} ${formatPlatform(platform)}`;
+        const found = asked.get(key) ?? loadImage(this.#build, { reference, platform, mode }, this.#holds);
+        asked.set(key, found);
+        return found;
+      },
     };
   }
 
@@ -198,6 +205,7 @@ async function solveGraph(
       session: session.id,
       progress,
       signal,
+      describe: commandText,
       ...(imports && { imports }),
       ...(gathered && { keyed: gathered.keyed }),
     });
@@ -263,8 +271,13 @@ function locatedByLines(error: EngineError, { name, text }: Definition): BuildEr
 }
 
 /** A command that failed, in BuildKit's words. */
-export function commandText(error: EngineError): string | undefined {
-  if (!('exitCode' in error) || !('command' in error) || !Array.isArray(error.command)) {
+export function commandText(error: unknown): string | undefined {
+  if (
+    !isEngineError(error) ||
+    !('exitCode' in error) ||
+    !('command' in error) ||
+    !Array.isArray(error.command)
+  ) {
     return undefined;
   }
   const command = JSON.stringify(error.command.join(' '));

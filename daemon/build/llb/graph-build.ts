@@ -5,7 +5,7 @@ import { readGraph } from './read-graph.ts';
 import type { BuiltImage } from '../ports.ts';
 import { layersOfTree } from '../snapshots/tree.ts';
 import { release } from '../solver/ports.ts';
-import { failure, stepsOf, type DockerfileBuild } from '../control/dockerfile.ts';
+import { commandText, failure, stepsOf, type DockerfileBuild } from '../control/dockerfile.ts';
 import { finishedConfig, imageIdOf } from '../control/finished-config.ts';
 import { givenConfig } from './given-config.ts';
 import { chainOf, VertexProgress } from '../control/vertex-progress.ts';
@@ -28,7 +28,7 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
   const progress = new VertexProgress(vertices, [target]);
   const [file = { name: '', data: '' }] = definition.files;
   const trees = await solver
-    .solve(chain, { session: session.id, progress, signal })
+    .solve(chain, { session: session.id, progress, signal, describe: commandText })
     .catch((error: unknown) => {
       throw isEngineError(error)
         ? failure(error, { name: file.name, text: file.data, ignore: undefined, vertex: '' }, progress)

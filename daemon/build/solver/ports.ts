@@ -102,6 +102,8 @@ export interface SolveRequest<T extends HeldTree = HeldTree> {
   /** Its id, for secrets and the like. */
   session: string;
   progress: SolveProgress;
+  /** How the error of a step is told; undefined = by its message. */
+  describe?(error: unknown): string | undefined;
   signal: AbortSignal;
   imports?: SolverImports<T>;
   /** Told of each operation, once. */

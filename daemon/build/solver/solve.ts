@@ -222,7 +222,7 @@ export class Solve<T extends HeldTree> {
       return await step();
     } catch (error) {
       if (!this.#controller.signal.aborted) {
-        this.#telling.failed(vertex, errorText(error));
+        this.#telling.failed(vertex, this.#request.describe?.(error) ?? errorText(error));
         this.#controller.abort(error);
       }
       throw error;

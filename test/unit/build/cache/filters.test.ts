@@ -35,7 +35,11 @@ test.each([
   expect(recordTest(filters)(RECORD)).toBe(passes);
 });
 
-test.each(['unknown==x', 'id', 'type', ''])('%j is refused', (filter) => {
+test('an empty filter, as newer clients send, means all', () => {
+  expect(recordTest([''])(RECORD)).toBe(true);
+});
+
+test.each(['unknown==x', 'id', 'type', 'shared,'])('%j is refused', (filter) => {
   expect(() => recordTest([filter])).toThrow('invalid filter');
 });
 
