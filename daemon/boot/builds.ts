@@ -81,7 +81,7 @@ export async function composeBuilds(
     records,
     caches: images.cacheLayers(),
     trees: new TreeReader(deps),
-    exports: { ...host, layers },
+    exports: { ...host, layers, caches: images.cacheLayers() },
     clock,
     log,
     entitlements: builder.entitlements,

@@ -147,6 +147,11 @@ export interface BuildLayers {
     layerId: number,
     options: { compression: 'gzip' | 'uncompressed'; signal: AbortSignal },
   ): Promise<LayerBlob>;
+  /** Gives an image of this name to the registry that the name names; answers the manifest's digest. */
+  push(
+    name: string,
+    options: { auth(domain: string): Promise<RegistryAuth>; signal: AbortSignal },
+  ): Promise<string>;
   /** Images that have the layer. */
   users(layerId: number): number;
   isPinned(layerId: number): boolean;

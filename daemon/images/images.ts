@@ -279,7 +279,7 @@ export class Images {
   /** Layers without images, for builds that are solved. */
   buildLayers(deps: BuildDeps): BuildLayers {
     const pull = (options: PullOptions): AsyncIterable<ProgressMessage> => this.pull(options);
-    return buildLayers({ ...deps, images: this.#context(), pull });
+    return buildLayers({ ...deps, images: this.#context(), pull, push: (...asked) => this.push(...asked) });
   }
 
   /** Layers from and for caches of builds that lie elsewhere. */

@@ -39,7 +39,8 @@ export interface OciDescriptor {
   platform?: OciImage['platform'];
 }
 
-const OCI = {
+/** Of the OCI image specification. */
+export const IMAGE_TYPES = {
   manifest: 'application/vnd.oci.image.manifest.v1+json',
   config: 'application/vnd.oci.image.config.v1+json',
   gzip: 'application/vnd.oci.image.layer.v1.tar+gzip',
@@ -61,7 +62,7 @@ export async function* ociArchive(
   image: OciImage,
   { names, annotations, hasDockerManifest, told }: OciArchiveOptions,
 ): AsyncGenerator<Buffer> {
-  const types = image.isOci ? OCI : DOCKER;
+  const types = image.isOci ? IMAGE_TYPES : DOCKER;
   yield writeHeader({ name: 'blobs/', kind: 'directory', mtime: 0 });
   yield writeHeader({ name: BLOBS, kind: 'directory', mtime: 0 });
   const layers = new Map<string, OciDescriptor>();
@@ -81,15 +82,12 @@ export async function* ociArchive(
     }
   }
   const config = descriptorOf(types.config, image.config);
-  const manifest = Buffer.from(
-    JSON.stringify({
-      schemaVersion: 2,
-      mediaType: types.manifest,
-      config,
-      layers: image.layers.map(({ diffId }) => layers.get(diffId)),
-      ...(image.annotations.size > 0 && { annotations: Object.fromEntries(image.annotations) }),
-    }),
-  );
+  const manifest = imageManifest({
+    types,
+    config,
+    layers: image.layers.map(({ diffId }) => layers.get(diffId)).filter((layer) => layer !== undefined),
+    annotations: image.annotations,
+  });
   const descriptor = descriptorOf(types.manifest, manifest);
   told(descriptor);
   yield* file(blobName(config.digest), image.config);
@@ -107,6 +105,29 @@ export async function* ociArchive(
   }
   yield* file('oci-layout', Buffer.from('{"imageLayoutVersion":"1.0.0"}'));
   yield TAR_END;
+}
+
+/** The manifest of an image, its layers bottom first; one that it has twice is there twice. Pure. */
+export function imageManifest({
+  types,
+  config,
+  layers,
+  annotations,
+}: {
+  types: { manifest: string };
+  config: OciDescriptor;
+  layers: readonly OciDescriptor[];
+  annotations: ReadonlyMap<string, string>;
+}): Buffer {
+  const plain = ({ mediaType, digest, size }: OciDescriptor): OciDescriptor => ({ mediaType, digest, size });
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: types.manifest,
+    config: plain(config),
+    layers: layers.map((layer) => plain(layer)),
+    ...(annotations.size > 0 && { annotations: Object.fromEntries(annotations) }),
+  };
+  return Buffer.from(JSON.stringify(manifest));
 }
 
 /** An entry for each name, as containerd writes them. */

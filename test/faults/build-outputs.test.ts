@@ -87,6 +87,21 @@ needs(
     await isClean();
   });
 
+  it('build.export.push fails: the build says so, and the image is there', async () => {
+    const folder = `${daemon.paths.root}/pusher`;
+    mkdirSync(folder);
+    await using server = new SessionServer(folder);
+    using client = new ControlClient(daemon.paths.socket);
+    const content = Buffer.from('FROM busybox\nLABEL pushed=1\n');
+    server.list = [{ stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content }];
+    daemon.arm('build.export.push=error(told by a test)');
+    const output = { type: 'image', attrs: { name: '127.0.0.1:1/app:1', push: 'true' } };
+    await expect(client.build(server, [output])).rejects.toThrow('told by a test');
+    daemon.arm('');
+    await daemon.http.ok('DELETE', '/images/127.0.0.1:1/app:1');
+    await isClean();
+  });
+
   it('images.build.blob fails: the tarball of an image is not sent, and nothing of it is left', async () => {
     const folder = `${daemon.paths.root}/client`;
     mkdirSync(folder);

@@ -32,7 +32,7 @@ async function exportOne(
 ): Promise<ReadonlyMap<string, string>> {
   switch (output.kind) {
     case 'image':
-      return await exportImage(to.vertices, deps.layers, { image, names: output.names });
+      return await exportImage(deps, image, output, to);
     case 'local':
     case 'tar':
       await exportFiles(deps, image, output.kind, to);

@@ -2,11 +2,13 @@ import type { Readable } from 'node:stream';
 import type { RootMaker } from '../../../storage/contexts/roots.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
 import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
+import type { CacheLayers } from '../cache/exchange/ports.ts';
 import type { BuildLayers } from '../ports.ts';
 
 /** What results of builds are given out with. */
 export interface ExportDeps extends RootMaker {
   layers: BuildLayers;
+  caches: Pick<CacheLayers, 'registryTarget'>;
   archives: {
     /** `done`: the descriptors of the request may be closed. */
     tar(request: TarRequest, done: () => void): Readable;

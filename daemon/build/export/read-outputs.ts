@@ -8,10 +8,19 @@ export interface AskedOutput {
 
 /** Where a build's result goes. */
 export type Output =
-  | { kind: 'image'; names: readonly string[]; epochSeconds: number | undefined }
+  | ImageOutput
   /** Files, each by itself or all in a tar. */
   | { kind: 'local' | 'tar'; epochSeconds: number | undefined }
   | ArchiveOutput;
+
+/** An image in the store. */
+export interface ImageOutput {
+  kind: 'image';
+  names: readonly string[];
+  /** It goes to the registries of its names, too; by its digest alone: it has no name then, here and there. */
+  push: 'none' | 'names' | 'digest';
+  epochSeconds: number | undefined;
+}
 
 /** A tarball of the image. */
 export interface ArchiveOutput {
@@ -54,7 +63,9 @@ function outputOf(type: string, left: Map<string, string>): Output {
   const epochSeconds = readEpoch('source-date-epoch', take(left, 'source-date-epoch'));
   switch (type) {
     case 'moby':
-      return { kind: 'image', names: namesOf(left), epochSeconds };
+      return { kind: 'image', names: namesOf(left), push: 'none', epochSeconds };
+    case 'image':
+      return imageOf(left, epochSeconds);
     case 'local':
     case 'tar':
       // Says something of results for several platforms alone.
@@ -67,6 +78,25 @@ function outputOf(type: string, left: Map<string, string>): Output {
     default:
       throw notImplemented(`exporter ${type} is not supported`);
   }
+}
+
+function imageOf(left: Map<string, string>, epochSeconds: number | undefined): ImageOutput {
+  // An image of the engine is stored and unpacked; registries get gzip, and media types of Docker.
+  only(left, 'store', ['true', '1']);
+  only(left, 'unpack', ['true', '1']);
+  only(left, 'compression', ['gzip']);
+  only(left, 'force-compression', ['false', '0']);
+  only(left, 'oci-mediatypes', ['false', '0']);
+  const isPushed = flagOf(left, 'push', false);
+  const isByDigest = flagOf(left, 'push-by-digest', false);
+  const names = namesOf(left);
+  if (isPushed && names.length === 0) {
+    throw invalidArgument('exporter image: push=true needs a name');
+  }
+  if (isByDigest && !isPushed) {
+    throw invalidArgument('exporter image: push-by-digest=true needs push=true');
+  }
+  return { kind: 'image', names, push: isByDigest ? 'digest' : isPushed ? 'names' : 'none', epochSeconds };
 }
 
 function archiveOf(

@@ -16,12 +16,13 @@ import { commitImage } from '../load/commit-image.ts';
 import { nameImage } from '../naming.ts';
 import { parseName, type BuilderContext } from './build.ts';
 import { layerBlob } from './layer-blobs.ts';
+import { pushBuilt, type PushImages } from './push-built.ts';
 import type { CommandHost } from './steps/run-step.ts';
 import { removeContainer, runCommand } from './steps/run-step.ts';
 import { resolveImage } from './steps/from-step.ts';
 
 /** The layers of the image store for builds that are solved: what their operations make are layers without an image. */
-export function buildLayers(builder: BuilderContext): BuildLayers {
+export function buildLayers(builder: BuilderContext & { push: PushImages }): BuildLayers {
   const { images } = builder;
   /** Of containers whose command has ended. */
   const removals = new Set<Promise<void>>();
@@ -51,6 +52,7 @@ export function buildLayers(builder: BuilderContext): BuildLayers {
       return current;
     },
     makeImage: (image) => makeImage(images, image),
+    push: (name, options) => pushBuilt(builder.push, name, options),
     blob: (layerId, options) => layerBlob(images, layerId, options),
     users: (layerId) => [...images.index.images()].filter(({ row }) => row.layerIds.includes(layerId)).length,
     isPinned: (layerId) => images.pins.isPinned(layerId),

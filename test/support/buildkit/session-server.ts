@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import grpc from '@grpc/grpc-js';
 import { bytesMessage } from '../../../api/buildkit/proto/common.ts';
-import { packet, PACKET } from '../../../api/buildkit/proto/session.ts';
+import { credentialsResponse, packet, PACKET } from '../../../api/buildkit/proto/session.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import { ClientSession } from '../../../api/buildkit/session/client-session.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
@@ -43,6 +43,8 @@ export class SessionServer implements AsyncDisposable {
   /** What was sent to this client, and how: files, or one stream. */
   readonly sends: { metadata: grpc.Metadata; listed: Sent[]; bytes: Buffer }[] = [];
   takes: 'files' | 'bytes' = 'bytes';
+  /** At every registry. */
+  account = { username: 'me', secret: 'pw' };
   /** In place of one who takes all. */
   refuses: ((call: grpc.ServerDuplexStream<Buffer, Buffer>) => void) | undefined;
   /** In place of an honest sender. */
@@ -66,12 +68,12 @@ export class SessionServer implements AsyncDisposable {
         DiffCopy: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => this.#diffCopy(call),
         Send: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => this.#send(call),
         Check: answer(() => Buffer.from('0801', 'hex')),
-        // Fields 1 and 2 of a host that is the answer's user.
-        Credentials: answer((request) =>
-          request.includes('token.example')
-            ? Buffer.concat([Buffer.from([0x12, 6]), Buffer.from('idtokn')])
-            : Buffer.concat([Buffer.from([0x0a, 2]), Buffer.from('me'), Buffer.from([0x12, 2, 0x70, 0x77])]),
-        ),
+        Credentials: answer((request) => {
+          const { account } = this;
+          return credentialsResponse.encode(
+            request.includes('token.example') ? { secret: 'idtokn' } : account,
+          );
+        }),
         GetSecret: answer((request) =>
           request.includes('known') ? Buffer.from([0x0a, 3, 1, 0, 255]) : undefined,
         ),

@@ -130,7 +130,8 @@ describeEngine(
     test.each([
       [{ type: 'oci', attrs: { compression: 'zstd' } }, 'exporter oci: compression zstd is not supported'],
       [{ type: 'oci', attrs: { tar: 'false' } }, 'exporter oci: option tar=false is not supported'],
-      [{ type: 'image', attrs: { push: 'true' } }, 'exporter image is not supported'],
+      [{ type: 'image', attrs: { push: 'true' } }, 'exporter image: push=true needs a name'],
+      [{ type: 'image', attrs: { unpack: 'false' } }, 'exporter image: option unpack=false is not supported'],
     ])('%o is refused by name', async (output, message) => {
       await expect(build([output])).rejects.toThrow(message);
     });

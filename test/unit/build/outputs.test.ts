@@ -10,7 +10,7 @@ test('outputs are read with their options', () => {
   expect(readOutputs([])).toEqual([]);
   expect(readOutputs(asked('cacheonly'))).toEqual([]);
   expect(readOutputs(asked('moby', { name: 'a,b:2' }))).toEqual([
-    { kind: 'image', names: ['a', 'b:2'], epochSeconds: undefined },
+    { kind: 'image', names: ['a', 'b:2'], push: 'none', epochSeconds: undefined },
   ]);
   expect(readOutputs(asked('local', { dest: 'out', 'source-date-epoch': '5' }))).toEqual([
     { kind: 'local', epochSeconds: 5 },
@@ -32,7 +32,9 @@ test('outputs are read with their options', () => {
 });
 
 test.each([
-  ['image', {}, 'exporter image is not supported'],
+  ['other', {}, 'exporter other is not supported'],
+  ['image', { store: 'false' }, 'exporter image: option store=false is not supported'],
+  ['image', { 'push-by-digest': 'true', name: 'a' }, 'exporter image: push-by-digest=true needs push=true'],
   ['moby', { 'rewrite-timestamp': 'true' }, 'exporter moby: option rewrite-timestamp=true is not supported'],
   ['local', { mode: 'delete' }, 'exporter local: option mode=delete is not supported'],
   ['oci', { compression: 'estargz' }, 'exporter oci: compression estargz is not supported'],

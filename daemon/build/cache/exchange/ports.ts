@@ -21,7 +21,12 @@ export interface CacheTarget extends Disposable {
   /** Answers what the layer is there, its media type that of OCI. */
   putLayer(layerId: number, signal: AbortSignal): Promise<Blob>;
   putBlob(bytes: Buffer, mediaType: string, signal: AbortSignal): Promise<Blob>;
-  putManifest(manifest: { bytes: Buffer; mediaType: string }, signal: AbortSignal): Promise<Blob>;
+  /** By the target's name; of a registry by its digest alone, where that is said. */
+  putManifest(
+    manifest: { bytes: Buffer; mediaType: string },
+    signal: AbortSignal,
+    options?: { isByDigest: true },
+  ): Promise<Blob>;
 }
 
 /** A layer's tar, compressed. */

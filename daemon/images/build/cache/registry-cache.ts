@@ -57,9 +57,11 @@ export async function openTarget(
       }
       return blob;
     },
-    putManifest: async (manifest, signal) => {
-      await putManifest(repository, reference.tag ?? 'latest', manifest, signal);
-      return blobOf(manifest.bytes, manifest.mediaType);
+    putManifest: async (manifest, signal, asked) => {
+      const blob = blobOf(manifest.bytes, manifest.mediaType);
+      const under = asked?.isByDigest === true ? blob.digest : (reference.tag ?? 'latest');
+      await putManifest(repository, under, manifest, signal);
+      return blob;
     },
     [Symbol.dispose]: () => repository.session[Symbol.dispose](),
   };
