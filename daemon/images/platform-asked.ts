@@ -34,17 +34,18 @@ export function refuseOtherPlatforms(image: ImageRecord, asked: readonly ImagePl
   }
 }
 
+/** `own.variant`: `''` where the image tells none. */
 export function otherPlatform(
   ref: string,
   asked: ImagePlatform,
-  own: { os: string; architecture: string },
+  own: { os: string; architecture: string; variant?: string },
 ): Error {
   return notFound(
-    `image with reference ${ref} was found but its platform (${formatPlatform(own)}) does not match the specified ` +
-      `platform (${askedText(asked)})`,
+    `image with reference ${ref} was found but its platform (${platformText(own)}) does not match the specified ` +
+      `platform (${platformText(asked)})`,
   );
 }
 
-function askedText({ os = 'linux', architecture = '', variant }: ImagePlatform): string {
-  return formatPlatform({ os, architecture, ...(variant !== undefined && { variant }) });
+function platformText({ os = 'linux', architecture = '', variant = '' }: ImagePlatform): string {
+  return formatPlatform({ os, architecture, ...(variant !== '' && { variant }) });
 }
