@@ -81,14 +81,23 @@ function render(context: ContainerContext, container: Container): ContainerInspe
       },
     },
     Mounts: mountPoints(context, container),
-    Config: shownConfig(spec.config),
+    Config: shownConfig(spec),
     NetworkSettings: networkSettings(container),
   };
 }
 
-/** What the image's OnBuild was has no meaning for a container; it is shown where there is any. */
-function shownConfig({ OnBuild, ...config }: ContainerConfig): ContainerConfig {
-  return { ...config, ...(OnBuild?.length && { OnBuild }) };
+/**
+ * What the image's OnBuild was has no meaning for a container; it is shown where there is any. The MAC address is that
+ * wanted in its main network, which clients of before 1.52 look for here.
+ */
+function shownConfig({ config, networking, hostConfig }: Container['spec']): ContainerConfig {
+  const { OnBuild, ...shown } = config;
+  const main = networking[hostConfig.NetworkMode === 'default' ? 'bridge' : hostConfig.NetworkMode];
+  return {
+    ...shown,
+    ...(OnBuild?.length && { OnBuild }),
+    ...(main?.MacAddress && { MacAddress: main.MacAddress }),
+  };
 }
 
 /** The booleans are derived here and nowhere else; paused and restarting imply running, as clients expect. */

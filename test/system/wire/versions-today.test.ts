@@ -80,6 +80,21 @@ describe.skipIf(onReference)('versions since 1.44', () => {
       }
     });
 
+    test('1.52: the MacAddress of the main endpoint is that of Config no longer', async () => {
+      const endpoint = { EndpointsConfig: { bridge: { MacAddress: MAC } } };
+      for (const NetworkMode of ['bridge', 'default']) {
+        const { Id } = await createAt('1.55', { HostConfig: { NetworkMode }, NetworkingConfig: endpoint });
+        const shown = [];
+        for (const version of ['1.51', '1.52']) {
+          using client = engine.daemon.at(version);
+          const { Config } = await client.ok<ContainerInspect>('GET', `/containers/${Id}/json`);
+          shown.push(Config.MacAddress);
+        }
+        expect([NetworkMode, shown]).toEqual([NetworkMode, [MAC, undefined]]);
+        await engine.remove(Id);
+      }
+    });
+
     test('1.52: KernelMemoryTCP is ignored, and dropped with a warning before', async () => {
       const HostConfig = { KernelMemoryTCP: 64 << 20 };
       const [older, newer] = [await createAt('1.51', { HostConfig }), await createAt('1.52', { HostConfig })];
