@@ -13,6 +13,7 @@ import { pruningOf } from '../build/cache/filters.ts';
 import { CacheKeeper } from '../build/cache/keeper.ts';
 import { RecordCache } from '../build/cache/records.ts';
 import { usageItems } from '../build/cache/usage-items.ts';
+import { stepSolver } from '../build/classic/step-solver.ts';
 import { Builds } from '../build/control/builds.ts';
 import { BuildKeys } from '../build/ops/keys.ts';
 import { TreeReader } from '../build/ops/tree-reader.ts';
@@ -88,7 +89,7 @@ export async function composeBuilds(
     worker: { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION },
   });
   return {
-    builds: withCache(images.builder(host), keeper),
+    builds: withCache(images.builder({ ...host, solver: stepSolver(solver, log) }), keeper),
     buildkit,
     buildCache: () => usageItems(keeper.usage()),
   };

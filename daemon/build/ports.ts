@@ -3,6 +3,7 @@ import type { ProgressMessage, RegistryAuth } from '../../api/types/image.ts';
 import type { Filters } from '../../api/types/requests.ts';
 import type { CacheDocument, CachedResult, RemoteLayer } from './cache/exchange/document.ts';
 import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
+import type { StepContainer } from './graph/step-container.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import type { BuildTree } from './snapshots/tree.ts';
 import type { PlacedSpool } from '../../storage/spool/placed-spool.ts';
@@ -111,6 +112,8 @@ export interface LayerCommand {
   mountPoints: Readonly<Record<string, 'directory' | 'file'>>;
   output(stream: number, bytes: Buffer): void;
   signal: AbortSignal;
+  /** That of a client, in place of `body`. */
+  container?: StepContainer;
 }
 
 /** Layers without images: what operations of builds make. Satisfied by the image domain. */

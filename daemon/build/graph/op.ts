@@ -1,3 +1,5 @@
+import type { StepContainer } from './step-container.ts';
+
 /**
  * What a build does, step by step, before anything of it is done: a graph without circles. The frontend makes it of a
  * Dockerfile, the solver runs it. A vertex has inputs, an operation, and one result: a tree of files.
@@ -17,9 +19,13 @@ export interface Vertex {
   lines?: { from: number; to: number };
   /** `--no-cache` for this stage: the result of an earlier build is not taken. */
   isFresh?: boolean;
+  /** Its result is kept by an image of its own: no record is made of it. */
+  isUnrecorded?: boolean;
+  /** Where a command runs in a container that its client knows. */
+  container?: StepContainer;
 }
 
-export type Op = ImageSource | LocalSource | HttpSource | GitSource | FilesOp | ExecOp | MergeOp;
+export type Op = ImageSource | LocalSource | SentSource | HttpSource | GitSource | FilesOp | ExecOp | MergeOp;
 
 /** The files of an image. Inputs: none. */
 export interface ImageSource {
@@ -41,6 +47,13 @@ export interface LocalSource {
   includePatterns: readonly string[];
   excludePatterns: readonly string[];
   followPaths: readonly string[];
+}
+
+/** Files of the client that are here already, held by the build that reads them. Inputs: none. */
+export interface SentSource {
+  kind: 'sent';
+  /** A tree of the solver that does it. */
+  files: Disposable;
 }
 
 /** One file by HTTP, at the root of the tree. Inputs: none. */

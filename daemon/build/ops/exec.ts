@@ -3,6 +3,7 @@ import { notImplemented } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ExecOp } from '../graph/op.ts';
+import type { StepContainer } from '../graph/step-container.ts';
 import type { PinnedLayers } from '../ports.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import type { RunContext } from '../solver/ports.ts';
@@ -13,7 +14,15 @@ import type { OpDeps } from './ports.ts';
 export async function runExec(
   deps: OpDeps & { log: Logger },
   op: ExecOp,
-  { inputs, context }: { inputs: readonly (BuildTree | undefined)[]; context: RunContext },
+  {
+    inputs,
+    context,
+    container,
+  }: {
+    inputs: readonly (BuildTree | undefined)[];
+    context: RunContext;
+    container: StepContainer | undefined;
+  },
 ): Promise<PinnedLayers> {
   if (op.isPrivileged) {
     throw notImplemented('RUN --security=insecure is not supported');
@@ -31,6 +40,7 @@ export async function runExec(
     mountPoints: mounts.mountPoints,
     output: (stream, bytes) => context.log(stream === 2 ? 2 : 1, bytes),
     signal,
+    ...(container && { container }),
   });
 }
 

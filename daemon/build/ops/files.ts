@@ -55,7 +55,7 @@ async function makeDirectory({ deps, root, signal }: Work, action: MakeDirectory
   const { path, mode } = action;
   const there = statOf(root.view, path);
   if (there === 'other') {
-    throw invalidArgument(`cannot make directory ${path}: it is a file`);
+    throw invalidArgument(`Cannot mkdir: ${path} is not a directory`);
   }
   if (there === 'nothing') {
     const member = plainMember(toBytes(path.slice(1)), { type: 'directory', mode, mtimeSeconds: seconds() });
@@ -101,7 +101,7 @@ async function copy(work: Work, action: CopyFiles): Promise<void> {
   await using read = isTree ? await openReadRoot(deps, openTree(deps, from)) : undefined;
   for (const { source, asked } of found) {
     await placeSource({ ...deps, signal }, root.view, {
-      what: 'COPY',
+      what: action.unpacks ? 'ADD' : 'COPY',
       source,
       target: action.destination,
       unpacks: action.unpacks,

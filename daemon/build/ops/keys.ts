@@ -29,7 +29,8 @@ export class BuildKeys implements SolverKeys {
         return { key: `${IMAGE_KEY}${this.#deps.layers.chainId(layerIds)}`, isLasting: true };
       }
       case 'local':
-        return { key: `local ${randomUUID()}`, isLasting: false };
+      case 'sent':
+        return { key: `${op.kind} ${randomUUID()}`, isLasting: false };
       case 'http':
         return await httpKey(this.#deps, op, context);
       case 'git':
@@ -79,6 +80,7 @@ function sourcesRead(op: Op, position: number): (readonly string[])[] {
       );
     case 'image':
     case 'local':
+    case 'sent':
     case 'http':
     case 'git':
     case 'merge':

@@ -1,7 +1,7 @@
 import type { Logger } from '../../base/logger.ts';
-import { unreachable } from '../../base/errors.ts';
+import { invariant, unreachable } from '../../base/errors.ts';
 import { treeOf } from '../cache/records.ts';
-import type { ImageSource, LocalSource, MergeOp, Vertex } from '../graph/op.ts';
+import type { ImageSource, LocalSource, MergeOp, SentSource, Vertex } from '../graph/op.ts';
 import { BuildTree, layersOfTree } from '../snapshots/tree.ts';
 import type { RunContext, SolverOps } from '../solver/ports.ts';
 import { ContextTree } from '../../../storage/contexts/tree.ts';
@@ -21,7 +21,7 @@ export class BuildOps implements SolverOps<BuildTree> {
   }
 
   async run(
-    { op }: Vertex,
+    { op, container }: Vertex,
     inputs: readonly (BuildTree | undefined)[],
     context: RunContext,
   ): Promise<BuildTree> {
@@ -31,6 +31,8 @@ export class BuildOps implements SolverOps<BuildTree> {
         return await this.#image(op, context);
       case 'local':
         return await this.#local(op, context);
+      case 'sent':
+        return heldTree(op);
       case 'http':
         return await runHttp(this.#deps, op, context);
       case 'git':
@@ -38,7 +40,7 @@ export class BuildOps implements SolverOps<BuildTree> {
       case 'files':
         return treeOf(await runFiles(this.#deps, op, { inputs, signal }));
       case 'exec':
-        return treeOf(await runExec(this.#deps, op, { inputs, context }));
+        return treeOf(await runExec(this.#deps, op, { inputs, context, container }));
       case 'merge':
         return await this.#merge(op, inputs, signal);
       default:
@@ -93,6 +95,11 @@ export class BuildOps implements SolverOps<BuildTree> {
   ): Promise<BuildTree> {
     return treeOf(await this.#deps.layers.stack(layersOfTree(below), layersOfTree(above), signal));
   }
+}
+
+function heldTree({ files }: SentSource): BuildTree {
+  invariant(files instanceof BuildTree, 'files of another solver');
+  return files.hold();
 }
 
 /** As a promise that can be caught. */

@@ -15,6 +15,7 @@ export function positionsRead(op: Op): number[] {
       );
     case 'image':
     case 'local':
+    case 'sent':
     case 'http':
     case 'git':
     case 'merge':
@@ -25,7 +26,7 @@ export function positionsRead(op: Op): number[] {
 }
 
 export function isSource({ kind }: Op): boolean {
-  return kind === 'image' || kind === 'local' || kind === 'http' || kind === 'git';
+  return kind === 'image' || kind === 'local' || kind === 'sent' || kind === 'http' || kind === 'git';
 }
 
 function distinct(positions: readonly number[]): number[] {

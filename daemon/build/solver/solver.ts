@@ -101,8 +101,10 @@ export class Solver<T extends HeldTree> {
     flight.start();
     const tree = await ops.run(vertex, inputs, flight.context());
     try {
-      failpoint('build.solver.store');
-      await cache.store(key, tree, vertex);
+      if (vertex.isUnrecorded !== true) {
+        failpoint('build.solver.store');
+        await cache.store(key, tree, vertex);
+      }
     } catch (error) {
       tree[Symbol.dispose]();
       throw error;

@@ -221,12 +221,14 @@ async function run(
   const { layerIds, body, command, files, variables, mountPoints, signal } = asked;
   const chainId = layerIds.map((id) => images.index.layer(id)).at(-1)?.chainId ?? '';
   const name = chainId === '' ? `sha256:${createHash('sha256').digest('hex')}` : chainId;
+  const { container } = asked;
   const host: CommandHost = {
     containers,
     images,
     signal,
-    request: { rm: true, forcerm: true },
-    progress: {
+    removes: container?.removes ?? { afterSuccess: true, always: true },
+    keepUntil: container?.keepUntil ?? signal,
+    progress: container?.progress ?? {
       say: () => undefined /* for others */,
       output: (stream, bytes) => asked.output(stream, bytes),
       room: () => Promise.resolve(),
@@ -234,21 +236,36 @@ async function run(
   };
   const root = { id: name, layerIds: [...layerIds], config: {}, os: 'linux', architecture: '' };
   const step = { root, files, variables };
-  const id = await runCommand(host, { body: { ...body, Image: name }, command, step });
-  let tar: ChangesTar;
+  const id = await runCommand(
+    host,
+    container === undefined ? { body: { ...body, Image: name }, command, step } : { ...container, command },
+  );
+  container?.created(id);
+  let tar: ChangesTar | undefined;
+  let removal: Promise<void> | undefined;
   try {
     tar = await containers.layerOf(id, signal, mountPoints);
   } finally {
-    // What stands on the layer need not wait for it.
-    const removal: Promise<void> = removeContainer(host, id, { says: false }).finally(() =>
-      removals.delete(removal),
-    );
-    removals.add(removal);
+    if (host.removes.afterSuccess || tar === undefined) {
+      // What stands on the layer need not wait for it.
+      const running: Promise<void> = removeContainer(host, id, { says: container !== undefined }).finally(
+        () => removals.delete(running),
+      );
+      removals.add(running);
+      removal = running;
+    }
   }
-  await using _tar = tar;
-  return tar.isEmpty
-    ? { layerIds, pin: images.pins.pin(layerIds) }
-    : await commitLayer(images, layerIds, { tar, signal });
+  try {
+    await using _tar = tar;
+    return tar.isEmpty
+      ? { layerIds, pin: images.pins.pin(layerIds) }
+      : await commitLayer(images, layerIds, { tar, signal });
+  } finally {
+    if (container !== undefined) {
+      // Its client is told before the next step.
+      await removal;
+    }
+  }
 }
 
 /** Makes the image, with its names. */

@@ -14,7 +14,7 @@ import { receiveContext, type ReceivedContext } from './context/receive.ts';
 import { parseRemote } from './context/remote.ts';
 import { parseDockerfile, parseInstruction, type Instruction } from './dockerfile/parse.ts';
 import { planStages, type Plan, type Stage } from './dockerfile/stages.ts';
-import type { BuildDeps } from './ports.ts';
+import type { BuildDeps, StepSolver } from './ports.ts';
 import { BuildProgress } from './progress.ts';
 import type { BuildReport } from './report.ts';
 import type { Build, StageState } from './state.ts';
@@ -29,24 +29,30 @@ export interface BuilderContext extends BuildDeps {
   pull(options: PullOptions): AsyncIterable<ProgressMessage>;
 }
 
+/** And what does their steps. */
+export interface ClassicContext extends BuilderContext {
+  solver: StepSolver;
+}
+
 /**
  * Docker's classic builder: instruction by instruction, each an image made of the one before. Errors of the request and
  * of the Dockerfile are thrown before the first message; later ones are the last message. When the client has gone the
  * build ends, and nothing of it runs on.
  */
 export async function* buildImage(
-  context: BuilderContext,
+  context: ClassicContext,
   tar: Readable,
   request: BuildRequest,
 ): AsyncGenerator<ProgressMessage> {
   const names = request.tags.map((tag) => parseName(tag));
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, request.signal]);
-  await using received = await contextOf(context, tar, request, signal);
+  const received = await contextOf(context, tar, request, signal);
+  using files = context.solver.files(received);
   const plan = planBuild(received.dockerfile, request);
   const progress = new BuildProgress();
   const auth = (domain: string): Promise<RegistryAuth> => Promise.resolve(authFor(request.auths, domain));
-  const { build, release } = newBuild(context, { request, received, plan, progress, signal, auth });
+  const { build, release } = newBuild(context, { request, received, files, plan, progress, signal, auth });
   const work = runNamed(build, plan, names).finally(() => progress.end());
   // Its failure is thrown below, when all its messages have been passed on.
   work.catch(() => undefined /* see above */);
@@ -64,6 +70,8 @@ export async function* buildImage(
     progress.end();
     await Promise.allSettled([work]);
     release();
+    // Of a step that came to no image.
+    await context.images.collector.collect();
   }
 }
 
@@ -105,6 +113,7 @@ function planBuild(dockerfile: string, { target, labels }: Pick<BuildRequest, 't
 interface BuildJob {
   request: BuildRequest;
   received: Pick<ReceivedContext, 'tree' | 'fd' | 'isBare'>;
+  files: Disposable;
   plan: Plan;
   progress: BuildReport;
   signal: AbortSignal;
@@ -113,7 +122,7 @@ interface BuildJob {
 
 /** `release` lets go of the images that the build held. */
 function newBuild(
-  context: BuilderContext,
+  context: ClassicContext,
   { received, plan, ...job }: BuildJob,
 ): { build: Build; release: () => void } {
   const holds: Disposable[] = [];

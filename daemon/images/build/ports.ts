@@ -8,6 +8,8 @@ import type { ExtractRequest } from '../../../storage/files/extract.ts';
 import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
+import type { SentContext } from '../../../storage/contexts/sources.ts';
+import type { StepContainer } from '../../build/graph/step-container.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
 import type { HiddenFile } from '../../containers/request/mounts/hidden-files.ts';
 
@@ -81,6 +83,42 @@ export interface BuildSpools {
   raw(source: Readable, options: SpoolOptions): Promise<Spool>;
   /** What was changed, as the tar of a layer. */
   ofChanges(request: ChangesRequest, signal: AbortSignal): Promise<ChangesTar>;
+}
+
+/** What a step does to the files of the image before. */
+export type StepWork = {
+  /** For progress. */
+  name: string;
+} & (
+  | { kind: 'directory'; path: string }
+  | {
+      kind: 'copy';
+      /** `path`: a pattern below the root of what it comes from. */
+      sources: { from: { files: Disposable } | { imageId: string }; path: string; unpacks: boolean }[];
+      /** Absolute; a slash at its end means a directory. */
+      target: string;
+      /** As `--chown` says it; `''` = root. */
+      owner: string;
+    }
+  | { kind: 'run'; argv: readonly string[]; container: StepContainer }
+);
+
+/** Layers, bottom first, kept until it is disposed of. */
+export interface SolvedStep extends Disposable {
+  layerIds: readonly number[];
+  isCached: boolean;
+}
+
+/** Does the work of steps. Satisfied by the solver of `daemon/build`. */
+export interface StepSolver {
+  /** Files of a client, for copies; disposed of they go when the last step that reads them has ended. */
+  files(context: SentContext & AsyncDisposable): Disposable;
+  /** Throws what the work throws. */
+  solve(
+    /** `parentId` `''`: on nothing. `isFresh`: results of earlier builds are not taken. */
+    step: { parentId: string; work: StepWork; isFresh: boolean; started(): void },
+    signal: AbortSignal,
+  ): Promise<SolvedStep>;
 }
 
 export interface BuildDeps {

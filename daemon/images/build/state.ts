@@ -6,7 +6,7 @@ import type { ProgressMessage } from '../../../api/types/image.ts';
 import type { BuildArgs } from './args.ts';
 import type { CacheSources } from './cache-sources.ts';
 import type { ContextTree } from '../../../storage/contexts/tree.ts';
-import type { BuildDeps } from './ports.ts';
+import type { BuildDeps, StepSolver } from './ports.ts';
 import type { BuildReport } from './report.ts';
 
 /** What all steps of one build share. */
@@ -18,6 +18,9 @@ export interface Build extends BuildDeps {
   escape: string;
   /** The files that the client sent; their bytes are in `fd`. */
   context: { tree: ContextTree; fd: number; isBare: boolean };
+  /** The same for the solver. */
+  files: Disposable;
+  solver: StepSolver;
   /** Images of the stages that are done, in order; names in small letters. */
   stages: { name: string; imageId: string }[];
   cacheSources: CacheSources;

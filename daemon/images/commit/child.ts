@@ -53,6 +53,27 @@ export async function makeChild(
   }
 }
 
+/** The same of layers that are there and pinned: undefined = those of the parent. */
+export async function makeStepChild(
+  context: ImageContext,
+  child: ChildImage,
+  layerIds: readonly number[] | undefined,
+): Promise<string> {
+  const { index, pins } = context;
+  const parent = parentOf(context, child.parentId);
+  const below = parent?.row.layerIds ?? [];
+  const all = layerIds ?? below;
+  using _pin = pins.pin(all);
+  using _hold = index.hold(child.parentId);
+  const layers = all.map((id) => index.layer(id));
+  const layer = all.length > below.length ? layers.at(-1) : undefined;
+  return await commitImage(context, {
+    ...newChild(context, child, { parent, created: formatNano(context.clock.nowNano()), layer }),
+    layers,
+    ...(child.committed && { committed: child.committed }),
+  });
+}
+
 /**
  * Makes an image of what another one has as its step after `child.parentId`: its entry of the history, its layer. The
  * caller has compared what comes before. Answers an id that may have been there.

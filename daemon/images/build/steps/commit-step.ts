@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ContainerConfig } from '../../../../api/types/container.ts';
 import { failpoint } from '../../../base/failpoint.ts';
-import type { ChangesTar } from '../../../../storage/files/tar-spools.ts';
-import { makeChild, repeatChild } from '../../commit/child.ts';
+import { makeStepChild, repeatChild } from '../../commit/child.ts';
 import type { ImageRecord } from '../../image-index.ts';
 import { runConfig } from '../../wire.ts';
+import type { SolvedStep, StepWork } from '../ports.ts';
 import type { Build, StageState } from '../state.ts';
 
 /** One step of a build, decided but not done. */
@@ -19,9 +19,9 @@ export interface Step {
   command: string[];
   author?: string;
   /** Makes the layer; undefined = none. */
-  layer?: () => Promise<{ tar: ChangesTar; containerId: string }>;
-  /** After the image is there, or could not be made. */
-  done?: (isOk: boolean) => Promise<void>;
+  work?: StepWork;
+  /** Of the container that did it, once that is known; `''` = none did. */
+  containerId?: () => string;
 }
 
 const SHELL = ['/bin/sh', '-c'];
@@ -91,34 +91,39 @@ async function make(
   { step, author, stepKey }: { step: Step; author: string; stepKey: string },
 ): Promise<string> {
   build.signal.throwIfAborted();
-  build.progress.making();
-  const made = await step.layer?.();
-  let isOk = false;
-  try {
-    failpoint('images.build.step');
-    const id = await makeChild(
-      build.images,
-      {
-        parentId: state.imageId,
-        config: step.config,
-        containerConfig: { ...step.config, Cmd: step.command },
-        containerId: made?.containerId ?? '',
-        author,
-        comment: '',
-        createdBy: step.command.join(' '),
-        names: [],
-        stepKey,
-        committed: (imageId) => build.hold(imageId),
-      },
-      made?.tar,
-      build.signal,
-    );
-    isOk = true;
-    return id;
-  } finally {
-    await made?.tar[Symbol.asyncDispose]();
-    await step.done?.(isOk);
+  using made = await solve(build, state, step);
+  if (made?.isCached === true) {
+    build.progress.cached();
   }
+  failpoint('images.build.step');
+  return await makeStepChild(
+    build.images,
+    {
+      parentId: state.imageId,
+      config: step.config,
+      containerConfig: { ...step.config, Cmd: step.command },
+      containerId: step.containerId?.() ?? '',
+      author,
+      comment: '',
+      createdBy: step.command.join(' '),
+      names: [],
+      stepKey,
+      committed: (imageId) => build.hold(imageId),
+    },
+    made?.layerIds,
+  );
+}
+
+async function solve(build: Build, state: StageState, { work }: Step): Promise<SolvedStep | undefined> {
+  const { request, progress, solver, signal } = build;
+  if (work === undefined) {
+    progress.making();
+    return undefined;
+  }
+  // Images that a client names are its only cache.
+  const isFresh = request.nocache || request.cacheFrom.length > 0;
+  const step = { parentId: state.imageId, work, isFresh, started: () => progress.making() };
+  return await solver.solve(step, signal);
 }
 
 function keyOf({ config, command }: Step, author: string): string {

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import { invalidArgument, notImplemented } from '../../../base/errors.ts';
-import { failpoint } from '../../../base/failpoint.ts';
-import { toBytes, type FilesView } from '../../../../storage/files/view.ts';
+import { invalidArgument, isEngineError, notImplemented } from '../../../base/errors.ts';
+import { toText } from '../../../../storage/files/view.ts';
 import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { expandText } from '../../../base/dockerfile/words.ts';
 import { isRepository, isUrl } from '../context/remote.ts';
 import { downloadFile } from '../download.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { stageIndex } from '../dockerfile/stages.ts';
-import { openReadRoot, openWriteRoot, statOf, type WriteRoot } from '../../../../storage/contexts/roots.ts';
+import { openReadRoot } from '../../../../storage/contexts/roots.ts';
 import {
   contextSources,
   downloadedSource,
@@ -18,12 +17,13 @@ import {
   type Source,
 } from '../../../../storage/contexts/sources.ts';
 import { layersOf, type Build, type StageState } from '../state.ts';
-import { placeSource } from '../../../../storage/contexts/place-source.ts';
-import { commitStep, nop } from './commit-step.ts';
+import { ContextTree } from '../../../../storage/contexts/tree.ts';
+import type { StepWork } from '../ports.ts';
+import { commitStep, nop, type Step } from './commit-step.ts';
 import { stageVariables, whereOf } from './config-step.ts';
 import { resolveImage } from './from-step.ts';
 
-const ROOT = { uid: 0, gid: 0 };
+type CopyWork = StepWork & { kind: 'copy' };
 
 /** What a COPY or ADD says, its variables replaced. */
 interface Wanted {
@@ -46,40 +46,49 @@ export async function filesStep(build: Build, state: StageState, instruction: In
   }
   const imageId = await sourceImage(build, from);
   await using root = await openReadRoot(build, layersOf(build, imageId));
-  const sources = await imageSources(build.archives, {
-    view: root.view,
-    texts: wanted.sources,
-    signal: build.signal,
-  });
-  await commit(build, state, { wanted, sources, sourceView: root.view });
+  const { signal } = build;
+  const sources = await imageSources(build.archives, { view: root.view, texts: wanted.sources, signal });
+  const works = wanted.sources.map((path) => ({ from: { imageId }, path, unpacks: false }));
+  await commit(build, state, { wanted, sources, works });
 }
 
 /** What ADD downloads is on disk until the step is done. */
 async function fromContext(build: Build, state: StageState, wanted: Wanted): Promise<void> {
   const { name, target } = wanted;
-  const downloads: AsyncDisposable[] = [];
+  const downloads: Disposable[] = [];
   try {
     const sources: Source[] = [];
+    const works: CopyWork['sources'] = [];
     for (const text of wanted.sources) {
       if (name === 'ADD' && isRepository(text)) {
         throw notImplemented(`ADD ${text}: repositories are not supported yet`);
       }
       if (!isUrl(text)) {
         sources.push(...contextSources(build.context, text, name));
+        works.push({ from: { files: build.files }, path: text, unpacks: name === 'ADD' });
       } else if (name === 'COPY') {
         throw failed(name, "source can't be a URL for COPY");
       } else {
         const file = await downloadFile(build, text, target);
-        downloads.push(file);
-        sources.push(downloadedSource(file.entry, file.fd));
+        const { entry, fd } = file;
+        const tree = new ContextTree(new Map([[entry.path, entry]]));
+        const files = build.solver.files({
+          tree,
+          fd,
+          isBare: false,
+          [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+        });
+        downloads.push(files);
+        sources.push(downloadedSource(entry, fd));
+        works.push({ from: { files }, path: literal(toText(entry.path)), unpacks: false });
       }
     }
     if (sources.length === 0) {
       throw failed(name, 'no source files were specified');
     }
-    await commit(build, state, { wanted, sources });
+    await commit(build, state, { wanted, sources, works });
   } finally {
-    await Promise.all(downloads.map((file) => file[Symbol.asyncDispose]()));
+    downloads.forEach((files) => files[Symbol.dispose]());
   }
 }
 
@@ -92,22 +101,18 @@ export async function workdirStep(build: Build, state: StageState, instruction: 
   };
   const given = expandText(instruction.rest, options);
   const directory = posix.resolve(state.config.WorkingDir || '/', given);
-  await commitStep(build, state, {
+  const step = {
     config: { ...state.config, WorkingDir: directory },
     command: nop(`WORKDIR ${directory}`, state.config),
-    layer: async () => {
-      await using root = await openWriteRoot(build, layersOf(build, state.imageId));
-      const there = statOf(root.view, directory);
-      if (there === 'other') {
-        throw invalidArgument(`${whereOf(instruction)}: Cannot mkdir: ${directory} is not a directory`);
-      }
-      if (there === 'nothing') {
-        const path = toBytes(directory.slice(1));
-        await place(build, root, { directories: [path], owner: ROOT });
-      }
-      return { tar: await root.layer(build.signal), containerId: '' };
-    },
-  });
+    work: { kind: 'directory', name: instruction.text, path: directory },
+  } satisfies Step;
+  try {
+    await commitStep(build, state, step);
+  } catch (error) {
+    throw isEngineError(error, 'invalid_argument')
+      ? invalidArgument(`${options.where}: ${error.message}`, { cause: error })
+      : error;
+  }
 }
 
 function read(build: Build, state: StageState, instruction: Instruction): Wanted {
@@ -153,9 +158,8 @@ async function sourceImage(build: Build, from: string): Promise<string> {
 async function commit(
   build: Build,
   state: StageState,
-  from: { wanted: Wanted; sources: readonly Source[]; sourceView?: FilesView },
+  { wanted, sources, works }: { wanted: Wanted; sources: readonly Source[]; works: CopyWork['sources'] },
 ): Promise<void> {
-  const { wanted, sources, sourceView } = from;
   const [first] = sources;
   const kind = sources.length > 1 ? 'multi' : first?.isDirectory === true ? 'dir' : 'file';
   // Without a blank behind it, as dockerd writes it.
@@ -163,21 +167,12 @@ async function commit(
   await commitStep(build, state, {
     config: state.config,
     command: nop(`${wanted.name} ${owner}${kind}:${digestOf(sources)} in ${wanted.written} `, state.config),
-    layer: async () => {
-      await using root = await openWriteRoot(build, layersOf(build, state.imageId));
-      const ids = wanted.chown === '' ? ROOT : findOwner(build, root.view, wanted.chown);
-      for (const source of sources) {
-        await placeSource(build, root.view, {
-          what: wanted.name,
-          source,
-          target: wanted.target,
-          owner: ids,
-          unpacks: wanted.name === 'ADD',
-          ...(sourceView && { sourceView }),
-        });
-      }
-      failpoint('images.build.copied');
-      return { tar: await root.layer(build.signal), containerId: '' };
+    work: {
+      kind: 'copy',
+      name: `${wanted.name} ${wanted.written}`,
+      sources: works,
+      target: wanted.target,
+      owner: wanted.chown,
     },
   });
 }
@@ -193,21 +188,6 @@ function digestOf(sources: readonly Source[]): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }
 
-async function place(
-  { archives, signal }: Build,
-  root: WriteRoot,
-  request: Pick<Parameters<Build['archives']['place']>[0], 'owner' | 'directories'> & {
-    source?: Parameters<Build['archives']['place']>[0]['source'];
-  },
-): Promise<void> {
-  const source = request.source ?? { kind: 'members', fd: -1, members: [] };
-  await archives.place({ ...request, source, view: root.view, what: 'build' }, signal);
-}
-
-/**
- * The owner of what `--chown` copies: names are looked up in the image; without a group it is that of the user's name.
- */
-function findOwner(build: Build, view: FilesView, chown: string): { uid: number; gid: number } {
-  const [user = '', group = ''] = chown.split(':', 2);
-  return build.resolveUser(view.root, `${user}:${group || user}`);
+function literal(path: string): string {
+  return path.replaceAll(/[*?[\\]/g, String.raw`\$&`);
 }

@@ -6,6 +6,7 @@ import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { variablesOf } from '../../commit/changes.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { outputTo } from '../progress.ts';
+import type { StepContainer } from '../../../build/graph/step-container.ts';
 import type { StepRoot } from '../ports.ts';
 import type { Build, StageState } from '../state.ts';
 import { commitStep } from './commit-step.ts';
@@ -33,6 +34,7 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
     );
   }
   const { config } = state;
+  const { rm, forcerm } = build.request;
   const command = jsonWords(instruction.rest) ?? [...(config.Shell ?? SHELL), instruction.rest];
   const own = variablesOf(config);
   const toPairs = (values: ReadonlyMap<string, string>): string[] =>
@@ -53,22 +55,29 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
     config,
     // The arguments stand in the history, and tell runs apart.
     command: known.length === 0 ? command : [`|${known.length}`, ...known, ...command],
-    layer: async () => {
-      containerId = await runCommand(build, { body, command });
-      return { tar: await build.containers.layerOf(containerId, build.signal), containerId };
+    work: {
+      kind: 'run',
+      name: instruction.text,
+      argv: command,
+      container: {
+        body,
+        removes: { afterSuccess: rm || forcerm, always: forcerm },
+        keepUntil: build.signal,
+        created: (id) => {
+          containerId = id;
+        },
+        progress: build.progress,
+      },
     },
-    done: async (isOk) => {
-      if (containerId !== '' && (build.request.rm || build.request.forcerm || !isOk)) {
-        await removeContainer(build, containerId, { says: true });
-      }
-    },
+    containerId: () => containerId,
   });
 }
 
 /** What a command is run with. */
 export interface CommandHost extends Pick<Build, 'containers' | 'signal' | 'images'> {
-  progress: Pick<Build['progress'], 'say' | 'output' | 'room'>;
-  request: Pick<Build['request'], 'rm' | 'forcerm'>;
+  progress: StepContainer['progress'];
+  removes: StepContainer['removes'];
+  keepUntil: AbortSignal;
 }
 
 /** Answers the container's id once its command has ended well; it is the caller's to remove. */
@@ -76,12 +85,12 @@ export async function runCommand(
   build: CommandHost,
   { body, command, step }: { body: ContainerCreateRequest; command: readonly string[]; step?: StepRoot },
 ): Promise<string> {
-  const { containers, progress, signal, request } = build;
+  const { containers, progress, signal, keepUntil, removes } = build;
   failpoint('images.build.run');
   const { Id } = await containers.create(undefined, body, {
     signal,
-    keepUntil: signal,
-    ofBuild: request.rm || request.forcerm ? 'removed' : 'kept',
+    keepUntil,
+    ofBuild: removes.afterSuccess ? 'removed' : 'kept',
     ...(step && { step }),
   });
   const kill = (): void => {
@@ -99,7 +108,7 @@ export async function runCommand(
     }
     return Id;
   } catch (error) {
-    if (signal.aborted || request.forcerm) {
+    if (signal.aborted || removes.always) {
       await removeContainer(build, Id, { says: true });
     }
     throw error;

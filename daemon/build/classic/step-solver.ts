@@ -1,0 +1,139 @@
+import type { SentContext } from '../../../storage/contexts/sources.ts';
+import type { SolvedStep, StepSolver, StepWork } from '../../images/build/ports.ts';
+import { unreachable } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { CopyFiles, ExecOp, FileAction, ImageSource, Vertex } from '../graph/op.ts';
+import { BuildTree, layersOfTree } from '../snapshots/tree.ts';
+import { release } from '../solver/ports.ts';
+import type { Solver } from '../solver/solver.ts';
+
+const DIRECTORY_MODE = 0o755;
+
+/**
+ * The classic builder's way into the solver: each of its steps is a graph of one operation on the image before. What
+ * comes of it is kept by the image of the step, so no record is made of it; those of other builds are taken.
+ */
+export function stepSolver(solver: Solver<BuildTree>, log: Logger): StepSolver {
+  return {
+    files: (context) => heldFiles(context, log),
+    solve: async ({ parentId, work, isFresh, started }, signal) => {
+      const { op, inputs, ...facts } = vertexOf(parentId, work);
+      const vertex: Vertex = {
+        op,
+        inputs,
+        name: work.name,
+        isUnrecorded: true,
+        ...facts,
+        ...((isFresh || facts.isFresh) && { isFresh: true }),
+      };
+      let isCached = false;
+      const progress = {
+        started: (told: Vertex) => told === vertex && started(),
+        cached: (told: Vertex) => {
+          isCached ||= told === vertex;
+        },
+        completed: () => undefined,
+        log: () => undefined,
+        work: () => undefined,
+      };
+      // Nobody has a session: what steps need of the client is here.
+      const trees = await solver.solve([vertex], { session: '', progress, signal });
+      return solved(trees, isCached);
+    },
+  };
+}
+
+/** The last that reads them gives them back, also when the build itself has ended. */
+function heldFiles(context: SentContext & AsyncDisposable, log: Logger): Disposable {
+  return new BuildTree({ kind: 'files', context }, () => {
+    void giveBack(context).catch((error: unknown) => {
+      log.error({ err: error }, 'files of a client were not given back');
+    });
+  });
+}
+
+async function giveBack(context: AsyncDisposable): Promise<void> {
+  await context[Symbol.asyncDispose]();
+}
+
+function solved(trees: readonly (BuildTree | undefined)[], isCached: boolean): SolvedStep {
+  return {
+    layerIds: layersOfTree(trees[0]),
+    isCached,
+    [Symbol.dispose]: () => release(trees),
+  };
+}
+
+function vertexOf(parentId: string, work: StepWork): Pick<Vertex, 'op' | 'inputs' | 'container' | 'isFresh'> {
+  const base = parentId === '' ? undefined : image(parentId);
+  switch (work.kind) {
+    case 'directory':
+      return { op: directory(work.path), inputs: [base] };
+    case 'copy': {
+      const inputs: (Vertex | undefined)[] = [base];
+      return { op: { kind: 'files', actions: copies(work, inputs) }, inputs };
+    }
+    case 'run':
+      // In the client's container, which no other build shares.
+      return { op: command(work), inputs: [base], container: work.container, isFresh: true };
+    default:
+      return unreachable(work);
+  }
+}
+
+function image(reference: string): Vertex {
+  const op: ImageSource = { kind: 'image', reference, platform: '', mode: 'local' };
+  return { op, inputs: [], name: reference };
+}
+
+function directory(path: string): { kind: 'files'; actions: FileAction[] } {
+  return { kind: 'files', actions: [{ action: 'mkdir', path, mode: DIRECTORY_MODE, owner: '' }] };
+}
+
+/** Each source is copied on its own, in the order of the instruction. */
+function copies(work: StepWork & { kind: 'copy' }, inputs: (Vertex | undefined)[]): CopyFiles[] {
+  const known = new Map<unknown, number>();
+  return work.sources.map(({ from, path, unpacks }) => {
+    const origin = 'files' in from ? from.files : from.imageId;
+    let position = known.get(origin);
+    if (position === undefined) {
+      position = inputs.push('files' in from ? sent(from.files) : image(from.imageId)) - 1;
+      known.set(origin, position);
+    }
+    return {
+      action: 'copy',
+      from: position,
+      sources: [path],
+      destination: work.target,
+      // Files of a tree are root's, too, as dockerd's classic builder has it.
+      owner: work.owner || '0:0',
+      chmod: '',
+      unpacks,
+      keepsParents: false,
+      exclude: [],
+    };
+  });
+}
+
+function sent(files: Disposable): Vertex {
+  return { op: { kind: 'sent', files }, inputs: [], name: 'build context' };
+}
+
+/** Its container says all else. */
+function command({ argv }: StepWork & { kind: 'run' }): ExecOp {
+  return {
+    kind: 'exec',
+    argv,
+    env: [],
+    quietEnv: [],
+    directory: '/',
+    user: '',
+    network: 'default',
+    isPrivileged: false,
+    hostname: '',
+    extraHosts: [],
+    ulimits: [],
+    cgroupParent: '',
+    mounts: [],
+  };
+}
