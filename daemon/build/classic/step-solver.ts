@@ -16,7 +16,8 @@ const DIRECTORY_MODE = 0o755;
 export function stepSolver(solver: Solver<BuildTree>, log: Logger): StepSolver {
   return {
     files: (context) => heldFiles(context, log),
-    solve: async ({ parentId, work, isFresh, started }, signal) => {
+    solve: async (step, signal) => {
+      const { parentId, work, isFresh } = step;
       const { op, inputs, ...facts } = vertexOf(parentId, work);
       const vertex: Vertex = {
         op,
@@ -28,7 +29,11 @@ export function stepSolver(solver: Solver<BuildTree>, log: Logger): StepSolver {
       };
       let isCached = false;
       const progress = {
-        started: (told: Vertex) => told === vertex && started(),
+        started: (told: Vertex) => {
+          if (told === vertex) {
+            step.started();
+          }
+        },
         cached: (told: Vertex) => {
           isCached ||= told === vertex;
         },
