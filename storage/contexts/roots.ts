@@ -68,7 +68,10 @@ export class WriteRoot implements AsyncDisposable {
 }
 
 /** `layers`: topmost first; none = nothing at all. */
-export async function openReadRoot(maker: RootMaker, layers: readonly string[]): Promise<ReadRoot> {
+export async function openReadRoot(
+  maker: Pick<RootMaker, 'temporary'> & { mounts: Pick<RootMaker['mounts'], 'hiddenView'> },
+  layers: readonly string[],
+): Promise<ReadRoot> {
   const empty = join(maker.temporary, `build-${randomBytes(8).toString('hex')}`);
   failpoint('images.build.view');
   await mkdir(empty, { mode: 0o755 });

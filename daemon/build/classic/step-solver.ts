@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { SentContext } from '../../../storage/contexts/sources.ts';
 import type { SolvedStep, StepSolver, StepWork } from '../../images/build/ports.ts';
 import { unreachable } from '../../base/errors.ts';
@@ -95,29 +96,35 @@ function directory(path: string): { kind: 'files'; actions: FileAction[] } {
   return { kind: 'files', actions: [{ action: 'mkdir', path, mode: DIRECTORY_MODE, owner: '' }] };
 }
 
-/** Each source is copied on its own, in the order of the instruction. */
+/** In the order of the instruction, and as BuildKit's frontend has it: several of one origin are one action. */
 function copies(work: StepWork & { kind: 'copy' }, inputs: (Vertex | undefined)[]): CopyFiles[] {
   const known = new Map<unknown, number>();
-  return work.sources.map(({ from, path, unpacks }) => {
-    const origin = 'files' in from ? from.files : from.imageId;
-    let position = known.get(origin);
-    if (position === undefined) {
-      position = inputs.push('files' in from ? sent(from.files) : image(from.imageId)) - 1;
-      known.set(origin, position);
+  const actions: CopyFiles[] = [];
+  for (const { from, path, unpacks } of work.sources) {
+    const isTree = 'imageId' in from;
+    const origin = isTree ? from.imageId : from.files;
+    const position = known.get(origin) ?? inputs.push(isTree ? image(from.imageId) : sent(from.files)) - 1;
+    known.set(origin, position);
+    const source = posix.resolve('/', path);
+    const last = actions.at(-1);
+    if (last?.from === position && last.unpacks === unpacks) {
+      actions.splice(-1, 1, { ...last, sources: [...last.sources, source] });
+      continue;
     }
-    return {
+    actions.push({
       action: 'copy',
       from: position,
-      sources: [path],
+      sources: [source],
       destination: work.target,
       // Files of a tree are root's, too, as dockerd's classic builder has it.
-      owner: work.owner || '0:0',
+      owner: work.owner === '' && isTree ? '0:0' : work.owner,
       chmod: '',
       unpacks,
       keepsParents: false,
       exclude: [],
-    };
-  });
+    });
+  }
+  return actions;
 }
 
 function sent(files: Disposable): Vertex {

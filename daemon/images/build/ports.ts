@@ -1,10 +1,6 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { ContainerConfig, ContainerCreateRequest, WaitResponse } from '../../../api/types/container.ts';
-import type { OverlayLayout } from '../../../runtime/mounts/kernel-mounts.ts';
-import type { ChangesRequest } from '../../../storage/files/changes.ts';
-import type { PlaceRequest } from '../../../storage/files/place.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
-import type { ExtractRequest } from '../../../storage/files/extract.ts';
 import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
@@ -60,9 +56,7 @@ export interface BuildContainers {
 
 /** Threads that walk files. Satisfied by `storage/files`. */
 export interface BuildArchives {
-  place(request: PlaceRequest, signal?: AbortSignal): Promise<void>;
   select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]>;
-  extract(request: ExtractRequest, signal?: AbortSignal): Promise<void>;
   /** `done`: the descriptors of the request may be closed. */
   tar(request: TarRequest, done: () => void): Readable;
   /** Deletes a directory of ours with all below it. */
@@ -72,8 +66,6 @@ export interface BuildArchives {
 /** Overlays out of sight. Satisfied by `runtime/mounts`. */
 export interface BuildMounts {
   hiddenView(lowers: readonly string[]): OpenFile;
-  /** To be thrown away with what is written into it. */
-  scratchOverlay(layout: OverlayLayout): OpenFile;
 }
 
 /** What clients send, on disk, decompressed. Satisfied by `storage/files`. */
@@ -81,8 +73,6 @@ export interface BuildSpools {
   spool(source: Readable, options: SpoolOptions): Promise<Spool>;
   /** The same without decompressing. */
   raw(source: Readable, options: SpoolOptions): Promise<Spool>;
-  /** What was changed, as the tar of a layer. */
-  ofChanges(request: ChangesRequest, signal: AbortSignal): Promise<ChangesTar>;
 }
 
 /** What a step does to the files of the image before. */
@@ -126,8 +116,6 @@ export interface BuildDeps {
   archives: BuildArchives;
   mounts: BuildMounts;
   spools: BuildSpools;
-  /** Ids of `user:group` by the account files below a root. Throws invalid_argument. */
-  resolveUser(root: number, text: string): { uid: number; gid: number };
   /** A directory of ours that is emptied at each start of the daemon. */
   temporary: string;
 }
