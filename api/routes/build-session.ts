@@ -1,9 +1,19 @@
-import { invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
+import type { Readable } from 'node:stream';
+import { invalidArgument } from '../../daemon/base/errors.ts';
 import { traceOf } from '../buildkit/services/updates.ts';
 import type { BuildkitPort, SessionBuildRequest } from '../types/build/ports.ts';
 import type { HostConfig } from '../types/host-config.ts';
 import type { BuildRequest } from '../types/ports.ts';
 import type { Query } from '../query.ts';
+
+/** Where a context comes by a request of its own, beside that of the build. */
+const UPLOAD = 'upload-request';
+
+/** The id of the build whose context a request carries; undefined: it is the build itself. */
+export function uploadedBuild(query: Query): string | undefined {
+  const id = query.text('buildid') ?? '';
+  return id.startsWith(`${UPLOAD}:`) ? id.slice(UPLOAD.length + 1) : undefined;
+}
 
 /**
  * POST /build?version=2 of the CLI 18.09 to 20.10: a build by a session, its progress as JSON lines. Throws
@@ -12,9 +22,13 @@ import type { Query } from '../query.ts';
 export function buildBySession(
   buildkit: BuildkitPort,
   query: Query,
-  request: BuildRequest,
+  { request, body }: { request: BuildRequest; body: Readable },
 ): AsyncIterable<unknown> {
-  return lines(buildkit.build(sessionRequest(query, request), request.signal), request.quiet);
+  const asked = sessionRequest(query, request, body);
+  if (asked.context !== body) {
+    body.resume();
+  }
+  return lines(buildkit.build(asked, request.signal), request.quiet);
 }
 
 async function* lines(
@@ -36,20 +50,21 @@ async function* lines(
   }
 }
 
-function sessionRequest(query: Query, request: BuildRequest): SessionBuildRequest {
+function sessionRequest(query: Query, request: BuildRequest, body: Readable): SessionBuildRequest {
   const session = query.text('session') ?? '';
   if (session === '') {
     throw invalidArgument('parameter session: a build by BuildKit needs one');
   }
   const remote = query.text('remote') ?? '';
-  if (remote !== 'client-session') {
-    throw notImplemented(`parameter remote=${remote} is not supported yet by BuildKit's protocol`);
-  }
+  const isUrl = !['', 'client-session', UPLOAD].includes(remote);
   return {
     id: query.text('buildid') ?? '',
     session,
     outputs: outputsOf(query.text('outputs') ?? '', request.tags),
-    attributes: attributesOf(request),
+    attributes: isUrl ? attributesOf(request).set('context', remote) : attributesOf(request),
+    ...(remote === UPLOAD && { context: 'upload' }),
+    // Some libraries post it, as without BuildKit.
+    ...(remote === '' && { context: body }),
   };
 }
 

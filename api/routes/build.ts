@@ -2,9 +2,9 @@ import { invalidArgument } from '../../daemon/base/errors.ts';
 import type { HostConfig } from '../types/host-config.ts';
 import type { BuildRequest } from '../types/ports.ts';
 import type { Query } from '../query.ts';
-import { buildBySession } from './build-session.ts';
+import { buildBySession, uploadedBuild } from './build-session.ts';
 import { registryAuths } from './registry-auth.ts';
-import { ok, route } from './route.ts';
+import { empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
 import { defined } from './values.ts';
 
@@ -19,8 +19,13 @@ export const buildRoutes: readonly ServedRoute[] = [
       const isBySession = query.text('version') === '2';
       const request = readRequest(query, header('x-registry-config'), { signal, isBySession });
       if (isBySession) {
-        bytes.resume();
-        return { kind: 'json-lines', messages: buildBySession(buildkit, query, request), isTold: true };
+        const uploaded = uploadedBuild(query);
+        if (uploaded !== undefined) {
+          await buildkit.upload(uploaded, bytes, signal);
+          return empty(200);
+        }
+        const messages = buildBySession(buildkit, query, { request, body: bytes });
+        return { kind: 'json-lines', messages, isTold: true };
       }
       return { kind: 'json-lines', messages: builds.build(bytes, request) };
     },

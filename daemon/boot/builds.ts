@@ -20,6 +20,7 @@ import { TreeReader } from '../build/ops/tree-reader.ts';
 import { BuildOps } from '../build/ops/ops.ts';
 import { Contexts } from '../build/session/contexts.ts';
 import { Sessions } from '../build/session/sessions.ts';
+import { HeldTrees } from '../build/snapshots/held-trees.ts';
 import { Solver } from '../build/solver/solver.ts';
 import type { Containers } from '../containers/containers.ts';
 import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
@@ -59,7 +60,8 @@ export async function composeBuilds(
     disk: () => diskOf(dataRoot),
     rules: (disk) => policyRules(builder.gc, { disk, nowNano: clock.nowNano() }),
   });
-  const deps = { ...host, layers, sessions, contexts, caches, log };
+  const held = new HeldTrees();
+  const deps = { ...host, layers, sessions, contexts, caches, held, log };
   const records = new RecordCache({ table, layers, clock });
   const solver = new Solver({
     keys: new BuildKeys(deps),
@@ -76,6 +78,8 @@ export async function composeBuilds(
     classic: images.classicSteps(),
     sessions,
     contexts,
+    spools,
+    held,
     solver,
     layers,
     keeper,

@@ -12,6 +12,14 @@ export interface GitSource {
   ref: string;
 }
 
+/** What opens repositories, and is not this host's. */
+export interface GitKeys {
+  /** Socket of a key agent for ssh. */
+  agent: string | undefined;
+  /** Of requests by HTTP to the repository's own host. */
+  authorization: string | undefined;
+}
+
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** Neither local files nor programs as transports, whatever a repository's submodules say. */
 const PROTOCOLS = 'http:https:git:ssh';
@@ -43,7 +51,7 @@ const NO_PROGRAM = 127;
 export async function cloneGit(
   source: GitSource,
   directory: string,
-  options: { signal: AbortSignal; path?: string },
+  options: { signal: AbortSignal; path?: string; keys?: GitKeys },
 ): Promise<void> {
   const tree = join(directory, 'tree');
   const home = join(directory, 'home');
@@ -58,7 +66,7 @@ export async function cloneGit(
     try {
       await mustRunCommand(['setpriv', ...CONFINED, 'git', ...SETTINGS, ...args], {
         cwd: tree,
-        env: environment(path, home),
+        env: { ...environment(path, home), ...keysOf(source, options.keys) },
         timeoutMs: limits.downloadTimeoutMs,
         signal,
       });
@@ -126,6 +134,31 @@ function environment(path: string, home: string): Record<string, string> {
     GIT_ASKPASS: 'false',
     GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
     ...proxyVariables(proxiesOf(process.env)),
+  };
+}
+
+/** Neither keys nor settings of the host's user; a host that the engine's host knows must be the one it knows. */
+function keysOf({ remote }: GitSource, keys: GitKeys | undefined): Record<string, string> {
+  if (keys === undefined) {
+    return {};
+  }
+  const options = [
+    'BatchMode=yes',
+    'IdentityFile=none',
+    'StrictHostKeyChecking=accept-new',
+    'UserKnownHostsFile=/dev/null',
+    'LogLevel=ERROR',
+  ];
+  const GIT_SSH_COMMAND = ['ssh', '-F', '/dev/null', ...options.map((option) => `-o ${option}`)].join(' ');
+  return {
+    GIT_SSH_COMMAND,
+    ...(keys.agent !== undefined && { SSH_AUTH_SOCK: keys.agent }),
+    // Not as an argument, which everybody on the host can read.
+    ...(keys.authorization !== undefined && {
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: `http.${new URL(remote).origin}/.extraheader`,
+      GIT_CONFIG_VALUE_0: `Authorization: ${keys.authorization.replaceAll(/[\r\n]/g, '')}`,
+    }),
   };
 }
 

@@ -1,9 +1,11 @@
 import Sqlite from 'better-sqlite3';
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestDaemon } from '../support/engine/daemon.ts';
 import { differences } from '../support/engine/oracle.ts';
+import { tar } from '../support/images/tar.ts';
 import { needs } from '../support/needs.ts';
 
 /** Debian's, which builds by BuildKit's protocol. */
@@ -35,7 +37,10 @@ needs(
     await daemon[Symbol.asyncDispose]();
   });
 
-  const build = (dockerfile: string): Promise<{ code: number; err: string }> => {
+  const build = (
+    dockerfile: string,
+    { more = [], input }: { more?: string[]; input?: Buffer } = {},
+  ): Promise<{ code: number; err: string }> => {
     const { root, socket } = daemon.paths;
     const folder = `${root}/context`;
     mkdirSync(folder, { recursive: true });
@@ -47,12 +52,14 @@ needs(
       DOCKER_HOST: `unix://${socket}`,
       DOCKER_BUILDKIT: '1',
     };
-    const args = ['build', '--progress=plain', '--secret', `id=key,src=${folder}/file`, '-t', 'made', folder];
+    const secret = `id=key,src=${folder}/file`;
+    const context = input === undefined ? folder : '-';
+    const args = ['build', '--progress=plain', '--secret', secret, ...more, '-t', 'made', context];
     return new Promise((resolve) => {
       const child = execFile(CLI, args, { env, timeout: 120_000 }, (error, _out, err) => {
         resolve({ code: error === null ? 0 : (child.exitCode ?? 1), err });
       });
-      child.stdin?.end();
+      child.stdin?.end(input);
     });
   };
   /** A Dockerfile of which no step is known yet. */
@@ -148,6 +155,35 @@ needs(
       await isClean();
     },
   );
+
+  it('build.ops.agent fails: the step is the one that failed', async () => {
+    const agent = createServer();
+    const socket = `${daemon.paths.root}/agent`;
+    await new Promise<void>((resolve) => {
+      agent.listen(socket, resolve);
+    });
+    try {
+      daemon.arm('build.ops.agent=error(told by a test)');
+      const more = ['--ssh', `default=${socket}`];
+      const { code, err } = await build('FROM busybox\nRUN --mount=type=ssh true\n', { more });
+      expect(code).toBe(1);
+      expect(err).toContain('told by a test');
+      await isClean();
+    } finally {
+      daemon.arm('');
+      agent.close();
+    }
+  });
+
+  it('build.context.stream fails: nothing of the context is left', async () => {
+    daemon.arm('build.context.stream=error(told by a test)');
+    const input = tar([{ name: 'Dockerfile', content: 'FROM busybox\n' }]);
+    const { code, err } = await build('', { input });
+    daemon.arm('');
+    expect(code).toBe(1);
+    expect(err).toContain('told by a test');
+    await isClean();
+  });
 
   it.each([
     ['build.ops.http', 'FROM busybox\nADD http://127.0.0.1:1/file /file\n'],

@@ -47,6 +47,9 @@ export const credentialsResponse = message({ username: field(1, text), secret: f
 export const secretRequest = message({ id: field(1, text) });
 export const secretResponse = message({ data: field(1, bytes) });
 
+/** `moby.sshforward.v1.SSH` */
+export const agentRequest = message({ id: field(1, text) });
+
 /** `grpc.health.v1.Health`; 1 is serving. */
 export const SERVING = 1;
 export const healthRequest = message({ service: field(1, text) });

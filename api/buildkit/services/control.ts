@@ -20,7 +20,7 @@ import {
 } from '../proto/control.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import type { RpcMethod } from '../rpc/server.ts';
-import { definitionOf } from './definition.ts';
+import { definitionOf, inputsOf } from './definition.ts';
 import { streaming, unary } from './method.ts';
 import { timestampOf, updateMessage } from './updates.ts';
 
@@ -89,7 +89,7 @@ function solveOf(request: SolveMessage): SolveRequest {
     cacheImports: cache.imports.map(({ type, attrs }) => ({ type, attributes: attrs })),
     entitlements,
     ...definitionOf(definition),
-    hasInputs: frontendInputs.size > 0,
+    inputs: inputsOf(frontendInputs),
   };
 }
 

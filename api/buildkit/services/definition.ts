@@ -1,6 +1,32 @@
-import type { ValueOf } from '../../../daemon/base/wire/protobuf.ts';
+import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import type { BuildDefinition } from '../../types/build/definition.ts';
+import type { FrontendResult } from '../../types/build/ports.ts';
 import type { definition as message } from '../proto/common.ts';
+
+type DefinitionMessage = ValueOf<typeof message>;
+
+/** Graphs of a client, by the names of what they are inputs of. */
+export function inputsOf(sent: ReadonlyMap<string, DefinitionMessage>): Map<string, BuildDefinition> {
+  return new Map(
+    [...sent].flatMap(([name, each]) => {
+      const { definition } = definitionOf(each);
+      return definition === undefined ? [] : [[name, definition] as const];
+    }),
+  );
+}
+
+/** A result as a graph. Clients take one that says nothing of its operations for none. */
+export function sentDefinition(made: FrontendResult['definition']): { def?: Sparse<DefinitionMessage> } {
+  return made === undefined
+    ? {}
+    : { def: { def: [...made.operations], metadata: new Map([[made.digest, NO_NOTES]]) } };
+}
+
+const NO_NOTES = {
+  ignoreCache: false,
+  description: new Map<string, string>(),
+  caps: new Map<string, boolean>(),
+};
 
 /** The graph that a client sent, if it sent one: an empty one is a graph, too. */
 export function definitionOf(sent: ValueOf<typeof message> | undefined): { definition?: BuildDefinition } {

@@ -7,17 +7,19 @@ import type { RpcMethod } from '../rpc/server.ts';
 import { workerMessage } from './control.ts';
 import { ReturnedError } from './errors.ts';
 import { buildOf } from './build-id.ts';
-import { definitionOf } from './definition.ts';
+import { definitionOf, inputsOf, sentDefinition } from './definition.ts';
 import { unary } from './method.ts';
 import { resultMethods } from './results.ts';
 
 /** What clients may ask of a frontend, in BuildKit's words (frontend/gateway/pb/caps.go). */
 const FRONTEND_CAPS = [
   'frontend.caps',
+  'frontend.inputs',
   'gateway.evaluate',
   'proto.refarray',
   'readdir',
   'readfile',
+  'reference.output',
   'resolveimage',
   'resolveimage.resolvemode',
   'return',
@@ -44,17 +46,17 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
       'Solve',
       unary(gatewaySolveRequest, gatewaySolveResponse, async (request, { metadata, signal }) => {
         const { frontend, frontendOpt, definition, frontendInputs, allowResultReturn } = request;
-        const hasInputs = frontendInputs.size > 0;
+        const inputs = inputsOf(frontendInputs);
         const cacheImports = request.cacheImports.map(({ type, attrs }) => ({ type, attributes: attrs }));
         const made = await port.solveFrontend(
           buildOf(metadata),
-          { frontend, options: frontendOpt, ...definitionOf(definition), hasInputs, cacheImports },
+          { frontend, options: frontendOpt, ...definitionOf(definition), inputs, cacheImports },
           signal,
         );
         if (!allowResultReturn) {
           return { oldRef: made.ref };
         }
-        const ref = made.ref === '' ? {} : { ref: { id: made.ref } };
+        const ref = made.ref === '' ? {} : { ref: { id: made.ref, ...sentDefinition(made.definition) } };
         return { result: { ...ref, metadata: new Map(made.metadata) } };
       }),
     ],

@@ -4,6 +4,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import type { RegistryAuth } from '../../types/image.ts';
 import type {
+  AgentConnection,
   BuildSession,
   ClientContent,
   FileSending,
@@ -13,6 +14,7 @@ import type {
 } from '../../types/build/session.ts';
 import { bytesMessage } from '../proto/common.ts';
 import {
+  agentRequest,
   credentialsRequest,
   credentialsResponse,
   healthRequest,
@@ -21,7 +23,7 @@ import {
   secretResponse,
   SERVING,
 } from '../proto/session.ts';
-import { RpcClient } from '../rpc/client.ts';
+import { RpcClient, type RpcConversation } from '../rpc/client.ts';
 import { CONTENT_METHODS, openContent } from './content.ts';
 import { openSending, sendBytes } from './filesend.ts';
 import { openFiles } from './filesync.ts';
@@ -40,6 +42,8 @@ const METHODS = {
   credentials: '/moby.filesync.v1.Auth/Credentials',
   secret: '/moby.buildkit.secrets.v1.Secrets/GetSecret',
   upload: '/moby.upload.v1.Upload/Pull',
+  hasAgent: '/moby.sshforward.v1.SSH/CheckAgent',
+  agent: '/moby.sshforward.v1.SSH/ForwardAgent',
   check: '/grpc.health.v1.Health/Check',
 } as const;
 
@@ -90,6 +94,27 @@ export class ClientSession implements BuildSession {
       throw new EngineError('not_found', `secret ${id}: the client offers none`);
     }
     return secretResponse.decode(await this.#ask(METHODS.secret, secretRequest.encode({ id }), signal)).data;
+  }
+
+  async hasAgent(id: string, signal: AbortSignal): Promise<boolean> {
+    if (!this.#has('hasAgent')) {
+      return false;
+    }
+    try {
+      await this.#ask(METHODS.hasAgent, agentRequest.encode({ id }), signal);
+      return true;
+    } catch (error) {
+      if (isEngineError(error, 'canceled') || isEngineError(error, 'unavailable')) {
+        throw error;
+      }
+      // Clients say it in different words, and by no code.
+      return false;
+    }
+  }
+
+  agent(id: string, signal: AbortSignal): AgentConnection {
+    this.#need('agent', `the key agent ${id}`);
+    return openAgent(this.#client.call(METHODS.agent, { signal, metadata: new Map([[AGENT_ID, [id]]]) }));
   }
 
   async *upload(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -145,6 +170,23 @@ export class ClientSession implements BuildSession {
       throw new EngineError('not_implemented', `the client does not offer ${what} (${METHODS[name]})`);
     }
   }
+}
+
+/** Metadata that names a key agent. */
+const AGENT_ID = 'buildkit.ssh.id';
+
+function openAgent(call: RpcConversation): AgentConnection {
+  async function* received(): AsyncGenerator<Buffer> {
+    for await (const messages of call.batches) {
+      yield* messages.map((message) => bytesMessage.decode(message).data);
+    }
+  }
+  return {
+    received: received(),
+    send: (bytes) => call.send(bytesMessage.encode({ data: Buffer.from(bytes) })),
+    end: () => call.end(),
+    [Symbol.asyncDispose]: () => call[Symbol.asyncDispose](),
+  };
 }
 
 function uploadMetadata(path: string): Map<string, readonly string[]> {

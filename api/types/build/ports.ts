@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { BuildDefinition } from './definition.ts';
 import type { BuildSession, SentStat } from './session.ts';
 import type { BuildUpdate } from './status.ts';
@@ -22,8 +23,8 @@ export interface SolveRequest {
   entitlements: readonly string[];
   /** A graph to be solved as it is, where no frontend is named. */
   definition?: BuildDefinition;
-  /** The client sent results of its own as inputs of the frontend. */
-  hasInputs: boolean;
+  /** Results of other builds and sources of the client, as inputs of the frontend, by name. */
+  inputs: ReadonlyMap<string, BuildDefinition>;
 }
 
 export interface FrontendRequest {
@@ -31,7 +32,7 @@ export interface FrontendRequest {
   options: ReadonlyMap<string, string>;
   /** A graph to be solved as it is, where no frontend is named. */
   definition?: BuildDefinition;
-  hasInputs: boolean;
+  inputs: ReadonlyMap<string, BuildDefinition>;
   cacheImports?: readonly NamedCache[];
 }
 
@@ -39,6 +40,8 @@ export interface FrontendRequest {
 export interface FrontendResult {
   ref: string;
   metadata: ReadonlyMap<string, Buffer>;
+  /** The result as a graph, to be an input of another build; `digest` of its first operation. */
+  definition?: { operations: readonly Buffer[]; digest: string };
 }
 
 /** An image that a client asks for while it makes a graph. */
@@ -57,6 +60,8 @@ export interface SessionBuildRequest {
   session: string;
   attributes: ReadonlyMap<string, string>;
   outputs: readonly { type: string; attributes: ReadonlyMap<string, string> }[];
+  /** The context as a stream, or one that comes by `upload` under the same id; undefined = one of the session. */
+  context?: Readable | 'upload';
 }
 
 export interface UsageEntry {
@@ -144,5 +149,7 @@ export interface BuildkitPort {
     request: SessionBuildRequest,
     signal: AbortSignal,
   ): { updates: AsyncIterable<BuildUpdate>; image: Promise<string> };
+  /** The context of a build by this id, which waits for it or is about to. Resolves when it is read. */
+  upload(id: string, body: Readable, signal: AbortSignal): Promise<void>;
   cancel(id: string): void;
 }

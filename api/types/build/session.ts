@@ -14,6 +14,10 @@ export interface BuildSession {
   credentials(host: string, signal: AbortSignal): Promise<RegistryAuth>;
   /** Throws not_found. */
   secret(id: string, signal: AbortSignal): Promise<Buffer>;
+  /** Whether the client has a key agent by that id. */
+  hasAgent(id: string, signal: AbortSignal): Promise<boolean>;
+  /** A connection to it. Throws not_implemented without it. */
+  agent(id: string, signal: AbortSignal): AgentConnection;
   /** A context that the client has as a stream, by the path of its URL. */
   upload(path: string, signal: AbortSignal): AsyncIterable<Buffer>;
   /** A store of content that the client offers by this name. Throws not_implemented without any. */
@@ -38,6 +42,16 @@ export interface ClientContent {
     content: AsyncIterable<Buffer>,
     signal: AbortSignal,
   ): Promise<void>;
+}
+
+/** What a program says to a client's key agent, and what it answers; disposing gives it up. */
+export interface AgentConnection extends AsyncDisposable {
+  /** Ends with the agent's side. Throws what the client says. */
+  received: AsyncIterable<Buffer>;
+  /** Resolves when there is room for more. */
+  send(bytes: Uint8Array): Promise<void>;
+  /** Nothing more is sent. */
+  end(): void;
 }
 
 export interface FilesRequest {

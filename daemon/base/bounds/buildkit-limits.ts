@@ -49,6 +49,8 @@ export const buildkitLimits = {
   buildContentKeysMax: 64,
   /** Files of secrets of one command together, in memory. */
   buildSecretsBytesMax: 16 * 1024 * 1024,
+  /** Connections at a time to a client's key agent from one command, or one checkout. */
+  buildAgentConnectionsMax: 32,
   /** Results are looked through so long after a build, and not more often than that. */
   buildCollectDelayMs: 1_000,
   buildCollectMs: 60_000,

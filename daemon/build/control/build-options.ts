@@ -2,17 +2,29 @@ import { hostPlatform, parsePlatform } from '../../../storage/image/platform.ts'
 import type { BuildSession } from '../../../api/types/build/session.ts';
 import type { BuildOptions, NamedContext } from '../frontend/options.ts';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
-import type { ExecOp, GitSource, LocalSource } from '../graph/op.ts';
+import type { BuildDefinition } from '../../../api/types/build/definition.ts';
+import { parseImageConfig } from '../../../storage/image/image-config.ts';
+import { inputOf } from '../context/main-context.ts';
+import { gitSource, httpSource, isGit, isHttp } from '../frontend/sources/remote.ts';
+import type { HeldTrees } from '../snapshots/held-trees.ts';
+import type { ExecOp, HeldSource, LocalSource, Op } from '../graph/op.ts';
 import type { FrontendOptions } from './options.ts';
 
-interface Asker {
+interface Given {
   session: BuildSession;
   entitlements: readonly string[];
   ignorePatterns: readonly string[];
+  inputs: ReadonlyMap<string, BuildDefinition>;
+  held: HeldTrees;
+  /** Undefined: a directory of the session. */
+  context: HeldSource | undefined;
 }
 
+type Asker = Given & Pick<FrontendOptions, 'localSessions' | 'inputConfigs'>;
+
 /** What a client asks of a build, for the frontend. Throws for what cannot be done, by its name. */
-export function buildOptions(options: FrontendOptions, asker: Asker): BuildOptions {
+export function buildOptions(options: FrontendOptions, given: Given): BuildOptions {
+  const asker = { ...given, ...options };
   const network = networkOf(options.network);
   return {
     target: options.target,
@@ -21,7 +33,7 @@ export function buildOptions(options: FrontendOptions, asker: Asker): BuildOptio
     buildPlatform: hostPlatform(),
     targetPlatform: options.platform === '' ? undefined : parsePlatform(options.platform, 'platform'),
     isMultiPlatform: false,
-    context: local(asker.session, options.contextName, asker.ignorePatterns),
+    context: asker.context ?? local(asker, options.contextName, asker.ignorePatterns),
     ignorePatterns: asker.ignorePatterns,
     contexts: new Map([...options.contexts].map(([name, value]) => [name, contextOf(name, value, asker)])),
     noCache: options.noCache,
@@ -38,11 +50,15 @@ export function buildOptions(options: FrontendOptions, asker: Asker): BuildOptio
   };
 }
 
-function local(session: BuildSession, name: string, excludePatterns: readonly string[]): LocalSource {
+function local(
+  { session, localSessions }: Pick<Asker, 'session' | 'localSessions'>,
+  name: string,
+  excludePatterns: readonly string[],
+): LocalSource {
   return {
     kind: 'local',
     name,
-    session: session.id,
+    session: localSessions.get(name) ?? session.id,
     sharedKey: session.sharedKey,
     includePatterns: [],
     excludePatterns,
@@ -50,42 +66,52 @@ function local(session: BuildSession, name: string, excludePatterns: readonly st
   };
 }
 
-/** `docker-image://debian:12`, `local:name`, `https://host/repository.git#ref`. */
-function contextOf(name: string, value: string, { session }: Asker): NamedContext {
-  const [, scheme = '', rest = ''] =
-    /^(docker-image:\/\/|local:|git:\/\/|https?:\/\/)(.*)$/s.exec(value) ?? [];
+/** `docker-image://debian:12`, `local:name`, `input:name`, `https://host/repository.git#ref`. */
+function contextOf(name: string, value: string, asker: Asker): NamedContext {
+  const [, scheme = '', rest = ''] = /^(docker-image:\/\/|local:|input:)(.*)$/s.exec(value) ?? [];
   switch (scheme) {
     case 'docker-image://':
       return { kind: 'image', reference: rest };
     case 'local:':
       return {
         kind: 'source',
-        op: local(session, rest, []),
+        op: local(asker, rest, []),
         name: `[context ${name}] load from client`,
       };
-    case 'git://':
-    case 'http://':
-    case 'https://': {
-      const op = repository(value);
-      if (op !== undefined) {
-        return { kind: 'source', op, name: `[context ${name}] ${value}` };
-      }
-      break;
-    }
+    case 'input:':
+      return resultOf(name, rest, asker);
+  }
+  const title = `[context ${name}] ${value}`;
+  if (isGit(value)) {
+    const flags = { keepsGitDirectory: undefined, checksum: '' };
+    return { kind: 'source', op: gitSource(value, flags, title).op, name: title };
+  }
+  if (isHttp(value)) {
+    return { kind: 'source', op: httpSource(value, { checksum: '' }, title).op, name: title };
   }
   throw notImplemented(`named context ${name}=${value} is not supported yet`);
 }
 
-function repository(url: string): GitSource | undefined {
-  const [, remote = '', fragment = ''] = /^([^#]+\.git)(?:#(.*))?$/.exec(url) ?? [];
-  if (remote === '') {
-    return undefined;
+/** A result of another build, with the configuration that its client hands on. */
+function resultOf(name: string, input: string, asker: Asker): NamedContext {
+  if (!asker.inputs.has(input)) {
+    throw invalidArgument(`named context ${name}=input:${input}: the client sent no such input`);
   }
-  const [ref = '', subdirectory = ''] = fragment.split(':', 2);
-  if (ref.startsWith('-')) {
-    throw invalidArgument(`invalid reference ${ref} of ${remote}`);
-  }
-  return { kind: 'git', remote, ref, subdirectory, keepsGitDirectory: false, checksum: '' };
+  const tree = inputOf(asker, input);
+  const config = asker.inputConfigs.get(input);
+  const image = config && parseImageConfig(config, `input-metadata:${input}`);
+  return {
+    kind: 'result',
+    tree: tree && { ...tree, name: `[context ${name}] load from another build` },
+    image,
+    isFiles: tree !== undefined && isFilesOf(asker, tree.op),
+  };
+}
+
+function isFilesOf({ held }: Asker, op: Op): boolean {
+  return op.kind === 'held'
+    ? held.find(op.id).content.kind === 'files'
+    : ['local', 'http', 'git'].includes(op.kind);
 }
 
 function networkOf(text: string): ExecOp['network'] {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type {
   BuildkitPort,
   BuildWorker,
@@ -29,6 +30,10 @@ import { nowMs, type RecordCache } from '../cache/records.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import type { TreeReader } from '../ops/tree-reader.ts';
 import { askImage } from './ask-image.ts';
+import type { ArchiveSpools } from '../context/archive.ts';
+import { Uploads, type UploadedBody } from '../context/uploads.ts';
+import { resultDefinition } from '../llb/result-definition.ts';
+import type { HeldTrees } from '../snapshots/held-trees.ts';
 import { buildDockerfile } from './dockerfile.ts';
 import { readCacheExports } from './cache-options.ts';
 import { exportCaches } from './export-caches.ts';
@@ -46,6 +51,8 @@ export interface BuildsDeps {
   sessions: Sessions;
   contexts: Contexts;
   solver: Solver<BuildTree>;
+  spools: ArchiveSpools;
+  held: HeldTrees;
   layers: BuildLayers;
   keeper: CacheKeeper;
   records: RecordCache;
@@ -65,10 +72,12 @@ export class Builds implements BuildkitPort {
   readonly #running = new Map<string, RunningBuild>();
   readonly #ended: EndedBuilds;
   readonly #waiting = new Set<() => void>();
+  readonly #uploads: Uploads;
 
   constructor(deps: BuildsDeps) {
     this.#deps = deps;
     this.#ended = new EndedBuilds(deps.clock);
+    this.#uploads = new Uploads(deps.clock);
   }
 
   worker(): BuildWorker {
@@ -87,19 +96,18 @@ export class Builds implements BuildkitPort {
     refuseOtherEntitlements(request.entitlements);
     const outputs = readOutputs(request.exporters);
     const caches = { exports: readCacheExports(request.cacheExports), imports: request.cacheImports };
-    refuseInputs(request);
     this.#refuseNames(outputs);
     const { frontend, attributes, definition } = request;
     const isReturned = frontend === '' && definition === undefined;
     const { ref, session, entitlements } = request;
     return await this.#during({ ref, session, entitlements, caches }, signal, async (running) => {
       if (!isReturned) {
-        const { hasInputs } = request;
+        const { inputs } = request;
         await this.#frontend(running, {
           frontend,
           options: attributes,
           ...(definition && { definition }),
-          hasInputs,
+          inputs,
         });
       }
       const image = isReturned ? await running.returned() : running.latest;
@@ -210,7 +218,7 @@ export class Builds implements BuildkitPort {
   }
 
   build(
-    { id, session, attributes, outputs: asked }: SessionBuildRequest,
+    { id, session, attributes, outputs: asked, context }: SessionBuildRequest,
     signal: AbortSignal,
   ): { updates: AsyncIterable<BuildUpdate>; image: Promise<string> } {
     const outputs = readOutputs(asked);
@@ -220,7 +228,12 @@ export class Builds implements BuildkitPort {
     const facts = { ref, session, entitlements: [], caches: { exports: [], imports: [] } };
     const image = this.#during(facts, signal, async (running) => {
       begun.resolve(running);
-      await this.#frontend(running, { frontend: 'dockerfile.v0', options: attributes, hasInputs: false });
+      const request = { frontend: 'dockerfile.v0', options: attributes, inputs: new Map() };
+      const upload = async (): Promise<UploadedBody> =>
+        context === undefined || context === 'upload'
+          ? await this.#uploads.take(ref, running.signal)
+          : { body: context, [Symbol.dispose]: () => undefined };
+      await this.#frontend(running, request, context === undefined ? undefined : upload);
       const { latest } = running;
       const told = await this.#export(running, latest, outputs);
       return told.get('containerimage.digest') ?? '';
@@ -234,13 +247,20 @@ export class Builds implements BuildkitPort {
     return { updates: updates(), image };
   }
 
+  async upload(id: string, body: Readable, signal: AbortSignal): Promise<void> {
+    await this.#uploads.offer(id, body, signal);
+  }
+
   cancel(id: string): void {
     this.#running.get(id)?.cancel('the client canceled the build');
   }
 
-  async #frontend(running: RunningBuild, request: FrontendRequest): Promise<FrontendResult> {
-    const { frontend, options, definition, cacheImports = [] } = request;
-    refuseInputs(request);
+  async #frontend(
+    running: RunningBuild,
+    request: FrontendRequest,
+    upload?: () => Promise<UploadedBody>,
+  ): Promise<FrontendResult> {
+    const { frontend, options, definition, inputs, cacheImports = [] } = request;
     if (frontend === '' && definition === undefined) {
       return { ref: '', metadata: new Map() };
     }
@@ -254,14 +274,29 @@ export class Builds implements BuildkitPort {
     const { entitlements, caches } = running;
     refuseEntitlements(this.#deps.entitlements, entitlements, options);
     const named = { cacheExports: caches.exports, cacheImports: [...caches.imports, ...cacheImports] };
-    const build = { ...this.#deps, session, vertices, entitlements, signal, ...named };
+    const build = {
+      ...this.#deps,
+      session,
+      vertices,
+      entitlements,
+      signal,
+      inputs,
+      ...named,
+      ...(upload && { upload }),
+    };
     if (frontend === '' && definition !== undefined) {
       const image = await measured('builder', 'build', async () => await buildGraph(build, definition));
-      const { ref } = running.keep(image);
-      return { ref, metadata: new Map() };
+      return { ...this.#keep(running, image), metadata: new Map() };
     }
     const made = await measured('builder', 'build', async () => await buildDockerfile(build, options));
-    return 'image' in made ? running.keep(made.image) : { ref: '', metadata: made.answer };
+    return 'image' in made ? this.#keep(running, made.image) : { ref: '', metadata: made.answer };
+  }
+
+  /** Until the build ends, for its client and for other builds of it. */
+  #keep(running: RunningBuild, image: BuiltImage): FrontendResult {
+    const kept = this.#deps.held.keep(image.tree);
+    running.hold(kept);
+    return { ...running.keep(image), definition: resultDefinition(kept.id) };
   }
 
   #refuseNames(outputs: readonly Output[]): void {
@@ -367,12 +402,6 @@ function refuseEntitlements(
   const refused = all.find((name) => !allowed.has(name));
   if (refused !== undefined) {
     throw new EngineError('forbidden', `entitlement ${refused} is not allowed (builder.entitlements)`);
-  }
-}
-
-function refuseInputs({ hasInputs }: { hasInputs: boolean }): void {
-  if (hasInputs) {
-    throw notImplemented('results of a client as inputs of a frontend are not supported yet');
   }
 }
 

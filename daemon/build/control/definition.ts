@@ -5,6 +5,9 @@ import { BuildError, type SourcePlace } from '../../base/build-error.ts';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Contexts, ReceivedFiles } from '../session/contexts.ts';
+import type { TreeReader } from '../ops/tree-reader.ts';
+import type { Sessions } from '../session/sessions.ts';
+import type { BuildTree } from '../snapshots/tree.ts';
 import { ignorePatterns } from './ignore-file.ts';
 import { refuseSyntax } from './options.ts';
 import type { Vertex, Vertices } from './vertices.ts';
@@ -15,6 +18,17 @@ export interface Loading {
   session: BuildSession;
   vertices: Vertices;
   signal: AbortSignal;
+  trees: TreeReader;
+  sessions: Sessions;
+}
+
+/** A Dockerfile, and where it lies. */
+export interface DefinitionPlace {
+  filename: string;
+  dockerfileName: string;
+  localSessions: ReadonlyMap<string, string>;
+  /** Undefined: in a directory of the session. */
+  tree: BuildTree | undefined;
 }
 
 export interface Definition {
@@ -31,16 +45,19 @@ const SYNTAX = /^#\s*syntax\s*=\s*(.+?)\s*$/i;
 /** Gets the Dockerfile of the client's session, and what it leaves out. Throws invalid_argument. */
 export async function loadDefinition(
   build: Loading,
-  { filename, dockerfileName }: { filename: string; dockerfileName: string },
+  { filename, dockerfileName, localSessions, tree }: DefinitionPlace,
 ): Promise<Definition> {
   const { base, dir } = posix.parse(posix.normalize(filename));
   const lower = posix.join(dir, base.toLowerCase());
   const path = posix.join(dir, base);
   return await build.vertices.run(`[internal] load build definition from ${base}`, async (vertex) => {
     const followPaths = [...new Set([path, `${path}.dockerignore`, lower])];
-    await using received = await receive(build, vertex, { directory: dockerfileName, followPaths });
-    const found = received.files.has(toBytes(path)) ? path : lower;
-    const text = await readText(received, found, limits.dockerfileBytesMax);
+    const request = { directory: dockerfileName, followPaths, localSessions };
+    await using files =
+      tree === undefined ? await receive(build, vertex, request) : treeTexts(build.trees, tree);
+    const text =
+      (await files.read(path, limits.dockerfileBytesMax)) ??
+      (await files.read(lower, limits.dockerfileBytesMax));
     if (text === undefined) {
       throw invalidArgument(`failed to read dockerfile: open ${path}: no such file or directory`);
     }
@@ -48,47 +65,82 @@ export async function loadDefinition(
       name: base,
       text,
       vertex: vertex.digest,
-      ignore: await readText(received, `${path}.dockerignore`, limits.dockerignoreBytesMax),
+      ignore: await files.read(`${path}.dockerignore`, limits.dockerignoreBytesMax),
     };
   });
 }
 
-/** Patterns of what the context leaves out. */
+/** Patterns of what the context leaves out; `tree`: the context, where it is no directory of the session. */
 export async function loadIgnore(
   build: Loading,
-  { contextName }: { contextName: string },
-  { ignore }: Definition,
+  {
+    contextName,
+    localSessions,
+    tree,
+  }: Pick<DefinitionPlace, 'localSessions' | 'tree'> & { contextName: string },
+  { ignore }: Pick<Definition, 'ignore'>,
+  title = '[internal] load .dockerignore',
 ): Promise<string[]> {
-  return await build.vertices.run('[internal] load .dockerignore', async (vertex) => {
+  return await build.vertices.run(title, async (vertex) => {
     if (ignore !== undefined) {
       return ignorePatterns(ignore);
     }
     const path = '.dockerignore';
-    await using received = await receive(build, vertex, { directory: contextName, followPaths: [path] });
-    return ignorePatterns((await readText(received, path, limits.dockerignoreBytesMax)) ?? '');
+    const request = { directory: contextName, followPaths: [path], localSessions };
+    await using files =
+      tree === undefined ? await receive(build, vertex, request) : treeTexts(build.trees, tree);
+    return ignorePatterns((await files.read(path, limits.dockerignoreBytesMax)) ?? '');
   });
 }
 
+/** Texts of a tree, by their paths; undefined = there is no such file. */
+interface Texts extends AsyncDisposable {
+  read(path: string, bytesMax: number): Promise<string | undefined>;
+}
+
+function treeTexts(trees: TreeReader, tree: BuildTree): Texts {
+  return {
+    read: async (path, bytesMax) => {
+      try {
+        const bytes = await trees.file(tree, { path, offset: 0, length: bytesMax + 1 });
+        refuseLarge(path, bytes.length, bytesMax);
+        return bytes.toString('utf8');
+      } catch (error) {
+        if (isEngineError(error, 'not_found')) {
+          return undefined;
+        }
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
 async function receive(
-  { contexts, session, signal }: Loading,
+  { contexts, sessions, session: own, signal }: Loading,
   vertex: Vertex,
   request: {
     directory: string;
     followPaths: readonly string[];
-    excludePatterns?: readonly string[];
-    key?: string;
+    localSessions: ReadonlyMap<string, string>;
   },
-): Promise<ReceivedFiles> {
+): Promise<Texts> {
+  const other = request.localSessions.get(request.directory);
+  const session = other === undefined ? own : await sessions.get(other, signal);
   const id = `transferring ${request.directory === 'dockerfile' ? 'dockerfile' : 'context'}:`;
   let current = 0;
   const came = (bytes: number): void => {
     current += bytes;
     vertex.progress(id, { current });
   };
-  const whole = { includePatterns: [], excludePatterns: [], key: '', ...request, came };
+  const { directory, followPaths } = request;
+  const whole = { directory, followPaths, includePatterns: [], excludePatterns: [], key: '', came };
   const received = await contexts.receive(session, whole, signal);
   vertex.progress(id, { current, isLast: true });
-  return received;
+  return {
+    read: (path, bytesMax) => readText(received, path, bytesMax),
+    [Symbol.asyncDispose]: async () => await received[Symbol.asyncDispose](),
+  };
 }
 
 async function readText(
@@ -102,10 +154,14 @@ async function readText(
   if (member?.type !== 'file') {
     return undefined;
   }
-  if (member.size > bytesMax) {
+  refuseLarge(path, member.size, bytesMax);
+  return (await spool.read(member.offset, member.size)).toString('utf8');
+}
+
+function refuseLarge(path: string, size: number, bytesMax: number): void {
+  if (size > bytesMax) {
     throw invalidArgument(`${path} is larger than ${bytesMax} bytes`);
   }
-  return (await spool.read(member.offset, member.size)).toString('utf8');
 }
 
 function linked(path: string, target: string): string {

@@ -1,5 +1,4 @@
 import type { NamedCache } from '../../../api/types/build/ports.ts';
-import type { BuildSession } from '../../../api/types/build/session.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { BuildError } from '../../base/build-error.ts';
@@ -24,31 +23,28 @@ import type { Sessions } from '../session/sessions.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import { release, type RunContext } from '../solver/ports.ts';
 import { isSource } from '../solver/reads.ts';
-import type { Solver } from '../solver/solver.ts';
 import { buildOptions } from './build-options.ts';
 import { namedCaches, readCacheImports, type CacheExport } from './cache-options.ts';
 import { openImports } from './import-caches.ts';
-import { loadDefinition, loadIgnore, refuseOtherSyntax, type Definition } from './definition.ts';
+import type { ContextLoading } from '../context/main-context.ts';
+import { loadIgnore, refuseOtherSyntax, type Definition } from './definition.ts';
+import { loadSources, type LoadedSources } from './load-sources.ts';
+import type { TreeReader } from '../ops/tree-reader.ts';
 import { finishedConfig, imageIdOf } from './finished-config.ts';
 import { readOptions, type FrontendOptions } from './options.ts';
 import { tellWarning, tellWarnings } from './tell-warnings.ts';
 import { chainOf, VertexProgress } from './vertex-progress.ts';
-import type { Vertices } from './vertices.ts';
 
 /** What a Dockerfile of a client is built with. */
-export interface DockerfileBuild {
+export interface DockerfileBuild extends ContextLoading {
   contexts: Contexts;
+  trees: TreeReader;
   sessions: Sessions;
-  solver: Solver<BuildTree>;
   layers: BuildLayers;
-  session: BuildSession;
-  vertices: Vertices;
-  entitlements: readonly string[];
   caches: CacheLayers;
   records: RecordCache;
   cacheExports: readonly CacheExport[];
   cacheImports: readonly NamedCache[];
-  signal: AbortSignal;
 }
 
 /** What comes of it: an image, or an answer to what a client asked instead of a build. */
@@ -64,12 +60,10 @@ export async function buildDockerfile(
 ): Promise<DockerfileResult> {
   const options = readOptions(attributes);
   const imports = readCacheImports(namedCaches(build.cacheImports, options.cacheImports));
-  const definition = await loadDefinition(build, options);
+  using sources = await loadSources(build, options);
+  const { definition } = sources;
   refuseOtherSyntax(definition);
-  // Of a description nothing but the Dockerfile is read: its client may offer no context.
-  const isDescribed = ['frontend.outline', 'frontend.targets'].includes(options.subrequest);
-  const patterns = isDescribed ? [] : await loadIgnore(build, options, definition);
-  using read = new Reading(build, options, definition, patterns);
+  using read = new Reading(build, options, sources);
   if (options.subrequest !== '') {
     return { answer: await read.answer(options.subrequest) };
   }
@@ -89,19 +83,20 @@ class Reading implements Disposable {
   readonly #build: DockerfileBuild;
   readonly #definition: Definition;
   readonly #check: string;
+  readonly #localSessions: ReadonlyMap<string, string>;
   readonly #options: BuildOptions;
   readonly #holds: Disposable[] = [];
 
   constructor(
     build: DockerfileBuild,
     options: FrontendOptions,
-    definition: Definition,
-    ignorePatterns: readonly string[],
+    { definition, ignorePatterns, context }: LoadedSources,
   ) {
     this.#build = build;
+    this.#localSessions = options.localSessions;
     this.#definition = definition;
     this.#check = options.check;
-    this.#options = buildOptions(options, { ...build, ignorePatterns });
+    this.#options = buildOptions(options, { ...build, ignorePatterns, context });
   }
 
   async graph(): Promise<BuildGraph> {
@@ -139,6 +134,13 @@ class Reading implements Disposable {
         asked.set(key, found);
         return found;
       },
+      ignoredOf: async (directory, name) =>
+        await loadIgnore(
+          this.#build,
+          { contextName: directory, localSessions: this.#localSessions, tree: undefined },
+          { ignore: undefined },
+          `[context ${name}] load .dockerignore`,
+        ),
     };
   }
 

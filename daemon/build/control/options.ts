@@ -5,6 +5,15 @@ import { cachesOfAttributes } from './cache-options.ts';
 
 /** What a client of BuildKit asks of the Dockerfile's frontend. */
 export interface FrontendOptions {
+  /** Of a context that is no directory of the session; `''` = it is one. */
+  contextUrl: string;
+  keepsGitDirectory: boolean;
+  /** The Dockerfile is one of the session in any case. */
+  hasOwnDockerfile: boolean;
+  /** Configurations of results of other builds, by the names of the inputs that they are. */
+  inputConfigs: ReadonlyMap<string, Buffer>;
+  /** Sessions that have a directory instead of the build's own, by its name. */
+  localSessions: ReadonlyMap<string, string>;
   /** Path of the Dockerfile. */
   filename: string;
   /** Names of the directories in the session. */
@@ -46,7 +55,7 @@ const YES = /^(?:1|t|true)$/i;
 
 /** What says only what the client can do, or is for records that are not kept. */
 const TOLD = new Set(['frontend.caps', 'build-arg:BUILDKIT_MULTI_PLATFORM', 'build-arg:BUILDKIT_BUILD_NAME']);
-const TOLD_PREFIX = /^(?:vcs|local-sessionid|sharedkey):/;
+const TOLD_PREFIX = /^(?:vcs|sharedkey):/;
 
 const KNOWN = new Set([
   'filename',
@@ -76,6 +85,13 @@ export function readOptions(attributes: Attributes): FrontendOptions {
   const noCache = attributes.get('no-cache');
   const shmSize = text('shm-size');
   return {
+    contextUrl: text('context'),
+    keepsGitDirectory: YES.test(text('build-arg:BUILDKIT_CONTEXT_KEEP_GIT_DIR')),
+    hasOwnDockerfile: text('dockerfilekey') !== '',
+    inputConfigs: new Map(
+      [...prefixed(attributes, 'input-metadata:')].flatMap(([name, value]) => configOf(name, value)),
+    ),
+    localSessions: prefixed(attributes, 'local-sessionid:'),
     filename: text('filename') || 'Dockerfile',
     contextName: text('contextkey') || 'context',
     dockerfileName: text('dockerfilekey') || 'dockerfile',
@@ -103,12 +119,6 @@ export function readOptions(attributes: Attributes): FrontendOptions {
 
 function refuse(attributes: Attributes): void {
   for (const [name, value] of attributes) {
-    if (name.startsWith('input:') || name.startsWith('input-metadata:')) {
-      throw notImplemented(`results of other builds are not supported as contexts yet: ${name}`);
-    }
-    if (name === 'context' && value !== '') {
-      throw notImplemented(`context ${value}: contexts by URL are not supported yet by BuildKit's protocol`);
-    }
     if (name.startsWith('attest:')) {
       throw notImplemented(`attestations are not supported: ${name.slice('attest:'.length)}`);
     }
@@ -119,7 +129,7 @@ function refuse(attributes: Attributes): void {
       KNOWN.has(name) ||
       TOLD.has(name) ||
       TOLD_PREFIX.test(name) ||
-      /^(?:build-arg|label|context):/.test(name);
+      /^(?:build-arg|label|context|input|input-metadata|local-sessionid):/.test(name);
     if (!isRead && value !== '') {
       throw notImplemented(`option ${name}=${value} of the frontend dockerfile.v0 is not supported yet`);
     }
@@ -144,6 +154,28 @@ function prefixed(attributes: Attributes, prefix: string): Map<string, string> {
       name.startsWith(prefix) ? [[name.slice(prefix.length), value]] : [],
     ),
   );
+}
+
+/** JSON of bytes by name: `{"containerimage.config": "<base64>"}`. */
+function configOf(name: string, value: string): [string, Buffer][] {
+  const problem = (): Error => invalidArgument(`input-metadata:${name}: must be JSON of texts in base64`);
+  let metadata: unknown;
+  try {
+    metadata = JSON.parse(value);
+  } catch {
+    throw problem();
+  }
+  if (typeof metadata !== 'object' || metadata === null) {
+    throw problem();
+  }
+  const config: unknown = Object.entries(metadata).find(([key]) => key === 'containerimage.config')?.[1];
+  if (config === undefined) {
+    return [];
+  }
+  if (typeof config !== 'string') {
+    throw problem();
+  }
+  return [[name, Buffer.from(config, 'base64')]];
 }
 
 function hostOf(word: string): { name: string; address: string } {

@@ -63,6 +63,9 @@ function outputOf(type: string, left: Map<string, string>): Output {
   const epochSeconds = readEpoch('source-date-epoch', take(left, 'source-date-epoch'));
   switch (type) {
     case 'moby':
+      // What compose says of each image that it does not push.
+      only(left, 'push', ['false', '0']);
+      only(left, 'load', ['true', '1']);
       return { kind: 'image', names: namesOf(left), push: 'none', epochSeconds };
     case 'image':
       return imageOf(left, epochSeconds);

@@ -6,7 +6,7 @@ import { located } from './located.ts';
 import { Linter, type LintConfig, type LintWarning } from './lint/linter.ts';
 import type { BaseImage, BuildOptions, FrontendPorts } from './options.ts';
 import { localVertex, setWantedPaths } from './sources/source-tree.ts';
-import { beginStage, stateOnStage } from './stages/base-image.ts';
+import { asLayers, beginStage, stateOnStage } from './stages/base-image.ts';
 import { readGlobals } from './stages/global-args.ts';
 import { planStages } from './stages/plan-stages.ts';
 import { readStages, shownOf } from './stages/read-stages.ts';
@@ -75,7 +75,9 @@ export async function makeGraph(request: FrontendRequest, ports: FrontendPorts):
     readSteps(build, stage);
   }
   linter.refuse();
-  target.state?.paths.add('/');
+  if (target.state !== undefined) {
+    target.state = asLayers(target.state);
+  }
   setWantedPaths(locals);
   const [tree] = unify([target.state?.tree]);
   return { tree, image: finished(target, options), target, warnings: linter.warnings };
@@ -122,7 +124,7 @@ function readSteps(build: Build, stage: Stage): void {
   const { base, lines } = stage;
   if (base?.state !== undefined) {
     const below = base.state;
-    stage.state = located(lines, () => stateOnStage(below, base));
+    stage.state = located(lines, () => stateOnStage(below));
   }
   const { state } = stage;
   if (state === undefined || stage.isDone) {

@@ -1,7 +1,7 @@
 import type { ContainerConfig } from '../../../api/types/container.ts';
 import type { HistoryEntry } from '../../../storage/image/image-config.ts';
 import type { Platform } from '../../../storage/image/platform.ts';
-import type { ExecOp, GitSource, HttpSource, LocalSource, Vertex } from '../graph/op.ts';
+import type { ExecOp, GitSource, HeldSource, HttpSource, LocalSource, Vertex } from '../graph/op.ts';
 
 /** What a build is asked for, besides its Dockerfile. */
 export interface BuildOptions {
@@ -15,7 +15,7 @@ export interface BuildOptions {
   /** One of several: names of steps tell which. */
   isMultiPlatform: boolean;
   /** Where files without `--from` come from. A local source's paths are set by what the Dockerfile copies. */
-  context: LocalSource | GitSource | HttpSource;
+  context: LocalSource | HeldSource;
   /** Patterns of the `.dockerignore`. */
   ignorePatterns: readonly string[];
   /** `--build-context`, by the names that clients gave them. */
@@ -40,7 +40,13 @@ export type NamedContext =
   | { kind: 'image'; reference: string }
   | { kind: 'source'; op: LocalSource | GitSource | HttpSource; name: string }
   /** A result of another build. */
-  | { kind: 'result'; tree: Vertex | undefined; image: BaseImage | undefined };
+  | {
+      kind: 'result';
+      tree: Vertex | undefined;
+      image: BaseImage | undefined;
+      /** They are no layers. */
+      isFiles: boolean;
+    };
 
 /** An image's configuration, as far as builds take it over. */
 export interface BaseImage {
@@ -64,4 +70,6 @@ export interface FoundImage extends BaseImage {
 export interface FrontendPorts {
   /** `reference` normalized, with a tag or a digest. Throws not_found, and what the registry says. */
   findImage(reference: string, platform: Platform): Promise<FoundImage>;
+  /** Patterns of the `.dockerignore` in a directory of the client, which is the named context `name`. */
+  ignoredOf(directory: string, name: string): Promise<readonly string[]>;
 }

@@ -25,7 +25,16 @@ export interface Vertex {
   container?: StepContainer;
 }
 
-export type Op = ImageSource | LocalSource | SentSource | HttpSource | GitSource | FilesOp | ExecOp | MergeOp;
+export type Op =
+  | ImageSource
+  | LocalSource
+  | SentSource
+  | HttpSource
+  | GitSource
+  | HeldSource
+  | FilesOp
+  | ExecOp
+  | MergeOp;
 
 /** The files of an image. Inputs: none. */
 export interface ImageSource {
@@ -78,6 +87,15 @@ export interface GitSource {
   keepsGitDirectory: boolean;
   /** Commit that it must be; `''` = any. */
   checksum: string;
+  /** Names of secrets for repositories by HTTP, where they are not the usual ones; and of the key agent by ssh. */
+  secrets?: { token: string; header: string };
+  agent?: string;
+}
+
+/** A tree that a build under way has made: `HeldTrees` knows it. Inputs: none. */
+export interface HeldSource {
+  kind: 'held';
+  id: string;
 }
 
 /** Changes to a tree without a process. Inputs: the tree, then what actions copy from. */

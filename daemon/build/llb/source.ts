@@ -1,17 +1,17 @@
 import { posix } from 'node:path';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
-import type { GitSource, HttpSource, ImageSource, LocalSource } from '../graph/op.ts';
+import type { GitSource, HeldSource, HttpSource, ImageSource, LocalSource } from '../graph/op.ts';
 import type { SourceMessage } from './messages.ts';
+import { RESULT_SCHEME } from './result-definition.ts';
 import type { GraphOwner } from './owner.ts';
 
 /** What changes no result: what a client compares, and what records are called. */
 const TOLD = new Set(['local.unique', 'local.differ', 'image.recordtype', 'git.knownsshhosts']);
 
+type Source = ImageSource | LocalSource | HttpSource | GitSource | HeldSource;
+
 /** Where files come from, by the scheme of the identifier. Throws not_implemented for schemes and attributes. */
-export function sourceOf(
-  { identifier, attrs }: SourceMessage,
-  owner: GraphOwner,
-): ImageSource | LocalSource | HttpSource | GitSource {
+export function sourceOf({ identifier, attrs }: SourceMessage, owner: GraphOwner): Source {
   const [, scheme = '', rest = ''] = /^([a-z-]+):\/\/(.*)$/s.exec(identifier) ?? [];
   const given = new Map([...attrs].filter(([name]) => !TOLD.has(name)));
   const take = (name: string): string => {
@@ -33,11 +33,7 @@ interface Asked {
   take: (name: string) => string;
 }
 
-function ofScheme(
-  scheme: string,
-  asked: Asked,
-  owner: GraphOwner,
-): ImageSource | LocalSource | HttpSource | GitSource {
+function ofScheme(scheme: string, asked: Asked, owner: GraphOwner): Source {
   const { identifier, rest, take } = asked;
   switch (scheme) {
     case 'docker-image': {
@@ -51,6 +47,8 @@ function ofScheme(
       return httpSource(asked);
     case 'git':
       return gitSource(asked);
+    case RESULT_SCHEME:
+      return { kind: 'held', id: rest };
     default:
       throw notImplemented(`source ${identifier} is not supported`);
   }
@@ -98,6 +96,9 @@ function gitSource({ rest, take }: Asked): GitSource {
   if (ref.startsWith('-')) {
     throw invalidArgument(`invalid reference ${ref} of ${address}`);
   }
+  const token = take('git.authtokensecret');
+  const header = take('git.authheadersecret');
+  const agent = take('git.mountsshsock');
   return {
     kind: 'git',
     remote: take('git.fullurl') || `https://${address}`,
@@ -105,6 +106,8 @@ function gitSource({ rest, take }: Asked): GitSource {
     subdirectory,
     keepsGitDirectory: take('git.keepgitdir') === 'true',
     checksum: take('git.checksum'),
+    ...(token + header !== '' && { secrets: { token, header } }),
+    ...(agent !== '' && { agent }),
   };
 }
 

@@ -3,7 +3,7 @@ import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toBytes } from '../../../storage/files/view.ts';
 import type { HiddenFile } from '../../containers/request/mounts/hidden-files.ts';
-import { invalidArgument, isEngineError, notFound, notImplemented, unreachable } from '../../base/errors.ts';
+import { invalidArgument, notFound, unreachable } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -11,7 +11,8 @@ import { Rollback } from '../../base/rollback.ts';
 import type { ExecMount } from '../graph/op.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import type { RunContext } from '../solver/ports.ts';
-import { sessionOf, type OpDeps } from './ports.ts';
+import { openAgentSocket } from './agent-socket.ts';
+import { secretIfThere, sessionOf, type OpDeps } from './ports.ts';
 import { fillFrom, mountTree } from './tree-mounts.ts';
 
 /** What a command sees beside its root, until it is disposed of. */
@@ -82,7 +83,8 @@ async function prepare(prepared: Preparation, mount: ExecMount, directory: strin
       await secret(prepared, mount, directory);
       break;
     case 'ssh':
-      throw notImplemented(`RUN --mount=type=ssh,id=${mount.id} is not supported yet`);
+      await agent(prepared, mount, directory);
+      break;
     default:
       unreachable(mount);
   }
@@ -150,17 +152,30 @@ async function secret(
   place(prepared, target, 'file');
 }
 
-async function secretOf(deps: OpDeps, context: RunContext, id: string): Promise<Buffer | undefined> {
+/** A socket that leads to the key agent of the client. */
+async function agent(
+  { deps, context, undo, ...prepared }: Preparation,
+  { id, target, isRequired, owner, mode }: Mount<'ssh'>,
+  directory: string,
+): Promise<void> {
   const { signal } = context;
   const session = await sessionOf(deps.sessions, context.sessions(), signal);
-  try {
-    return await session.secret(id, signal);
-  } catch (error) {
-    if (isEngineError(error, 'not_found')) {
-      return undefined;
+  if (!(await session.hasAgent(id, signal))) {
+    if (isRequired) {
+      throw notFound(`unset ssh forward key ${id}`);
     }
-    throw error;
+    return;
   }
+  await mkdir(directory, { mode: 0o700 });
+  const opened = await openAgentSocket(session, { id, directory, owner, mode, signal });
+  undo.defer('close the socket of a key agent', async () => await opened[Symbol.asyncDispose]());
+  prepared.mounts.files.push({ source: opened.path, target });
+  place(prepared, target, 'file');
+}
+
+async function secretOf(deps: OpDeps, context: RunContext, id: string): Promise<Buffer | undefined> {
+  const { signal } = context;
+  return await secretIfThere(await sessionOf(deps.sessions, context.sessions(), signal), id, signal);
 }
 
 /** Notes a place with all above it. */

@@ -15,8 +15,13 @@ import { openRoot, readFileInRoot, type OpenFile } from '../../base/kernel/safep
 import type { GitSource } from '../graph/op.ts';
 import { BuildTree } from '../snapshots/tree.ts';
 import type { RunContext, SourceKey } from '../solver/ports.ts';
-import type { OpDeps } from './ports.ts';
+import { openAgentSocket, type AgentSocket } from './agent-socket.ts';
+import { secretIfThere, sessionOf, type OpDeps } from './ports.ts';
 
+/** The id of a client's key agent where none is named. */
+const AGENT = 'default';
+const SECRETS = { token: 'GIT_AUTH_TOKEN', header: 'GIT_AUTH_HEADER' };
+const ROOT = { uid: 0, gid: 0 };
 const FETCH_HEAD_BYTES_MAX = 1024 * 1024;
 
 /** A branch may have moved: every build looks, and what is read of the checkout counts. */
@@ -25,18 +30,65 @@ export function gitKey(): SourceKey {
 }
 
 /** A checkout, its files in one file without a name; the clone is gone by then. */
-export async function runGit(deps: OpDeps, op: GitSource, { signal }: RunContext): Promise<BuildTree> {
+export async function runGit(deps: OpDeps, op: GitSource, context: RunContext): Promise<BuildTree> {
+  const { signal } = context;
   const scratch = join(deps.temporary, `git-${randomBytes(8).toString('hex')}`);
   try {
     failpoint('build.ops.git');
     await mkdir(scratch, { mode: 0o700 });
-    await cloneGit({ remote: op.remote, ref: op.ref === '' ? 'HEAD' : op.ref }, scratch, { signal });
+    await using agent = await agentFor(deps, op, { scratch, context });
+    const source = { remote: op.remote, ref: op.ref === '' ? 'HEAD' : op.ref };
+    const authorization = await authorizationFor(deps, op, context);
+    await cloneGit(source, scratch, { signal, keys: { agent: agent.path, authorization } });
     using root = openRoot(join(scratch, 'tree'));
     refuseOtherCommit(root, op);
     return await readTree(deps, root, { op, signal });
   } finally {
     await deps.archives.remove(scratch);
   }
+}
+
+/** What the client has as a secret for repositories by HTTP; undefined = nothing. */
+async function authorizationFor(
+  { sessions }: OpDeps,
+  { remote, secrets = SECRETS }: GitSource,
+  context: RunContext,
+): Promise<string | undefined> {
+  if (!/^https?:/i.test(remote)) {
+    return undefined;
+  }
+  const { signal } = context;
+  const session = await sessionOf(sessions, context.sessions(), signal);
+  const { host } = new URL(remote);
+  const names = [secrets.header, secrets.token].filter((name) => name !== '');
+  for (const id of names.flatMap((name) => [`${name}.${host}`, name])) {
+    const secret = (await secretIfThere(session, id, signal))?.toString('utf8').trim() ?? '';
+    if (secret !== '') {
+      const isHeader = id.startsWith(secrets.header) && secrets.header !== '';
+      return isHeader ? secret : `basic ${Buffer.from(`x-access-token:${secret}`).toString('base64')}`;
+    }
+  }
+  return undefined;
+}
+
+/** Of the client, for repositories by ssh; keys of this host are its own. */
+async function agentFor(
+  { sessions }: OpDeps,
+  { remote, agent: id = AGENT }: GitSource,
+  { scratch, context }: { scratch: string; context: RunContext },
+): Promise<Partial<AgentSocket> & AsyncDisposable> {
+  const none = { [Symbol.asyncDispose]: () => Promise.resolve() };
+  if (/^(?:https?|git):/i.test(remote)) {
+    return none;
+  }
+  const { signal } = context;
+  const session = await sessionOf(sessions, context.sessions(), signal);
+  if (!(await session.hasAgent(id, signal))) {
+    return none;
+  }
+  const directory = join(scratch, 'agent');
+  await mkdir(directory, { mode: 0o700 });
+  return await openAgentSocket(session, { id, directory, owner: ROOT, mode: 0o600, signal });
 }
 
 function refuseOtherCommit(root: OpenFile, { checksum, remote }: GitSource): void {

@@ -22,15 +22,17 @@ interface Fetched {
 
 /** What the key of a download was made of: the bytes that are used must be the same. */
 const known = new WeakMap<HttpSource, string>();
+/** Downloads for keys, until they are taken as results, or their builds end. */
+const waiting = new WeakMap<HttpSource, Fetched>();
 
 /** Known by its content: where the Dockerfile tells it nothing is asked, else it is downloaded. */
 export async function httpKey(deps: OpDeps, op: HttpSource, context: RunContext): Promise<SourceKey> {
   let digest = op.checksum;
   if (digest === '') {
     const fetched = await fetch(deps, op, context);
-    await fetched.spool[Symbol.asyncDispose]();
     digest = fetched.digest;
     known.set(op, digest);
+    await keep(op, fetched, context.signal);
   }
   const { fileName, mode = MODE, owner } = op;
   return { key: `http ${JSON.stringify([digest, fileName, mode, owner.uid, owner.gid])}`, isLasting: true };
@@ -38,7 +40,7 @@ export async function httpKey(deps: OpDeps, op: HttpSource, context: RunContext)
 
 /** One file at the root of the tree. Throws where its bytes are not those that were expected. */
 export async function runHttp(deps: OpDeps, op: HttpSource, context: RunContext): Promise<BuildTree> {
-  const { spool, digest, mtimeSeconds } = await fetch(deps, op, context);
+  const { spool, digest, mtimeSeconds } = take(op) ?? (await fetch(deps, op, context));
   const expected = op.checksum === '' ? known.get(op) : op.checksum;
   if (expected !== undefined && expected !== digest) {
     await spool[Symbol.asyncDispose]();
@@ -58,6 +60,29 @@ export async function runHttp(deps: OpDeps, op: HttpSource, context: RunContext)
       () => undefined /* a file without a name goes with its descriptor */,
     );
   });
+}
+
+function take(op: HttpSource): Fetched | undefined {
+  const fetched = waiting.get(op);
+  waiting.delete(op);
+  return fetched;
+}
+
+async function keep(op: HttpSource, fetched: Fetched, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) {
+    await fetched.spool[Symbol.asyncDispose]();
+    return;
+  }
+  waiting.set(op, fetched);
+  const drop = (): void => {
+    if (waiting.get(op) === fetched) {
+      waiting.delete(op);
+      void fetched.spool[Symbol.asyncDispose]().catch(
+        () => undefined /* a file without a name goes with its descriptor */,
+      );
+    }
+  };
+  signal.addEventListener('abort', drop, { once: true });
 }
 
 async function fetch({ spools }: OpDeps, { url }: HttpSource, context: RunContext): Promise<Fetched> {

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { posix } from 'node:path';
 import { IMAGE_KEY } from '../cache/records.ts';
 import { operationKey } from '../graph/key.ts';
-import type { Op, Vertex } from '../graph/op.ts';
+import type { HeldSource, Op, Vertex } from '../graph/op.ts';
 import { invariant, InvariantError, unreachable } from '../../base/errors.ts';
 import { BuildTree } from '../snapshots/tree.ts';
 import type { HeldTree, RunContext, SolverKeys, SourceKey } from '../solver/ports.ts';
@@ -35,6 +35,8 @@ export class BuildKeys implements SolverKeys {
         return await httpKey(this.#deps, op, context);
       case 'git':
         return gitKey();
+      case 'held':
+        return this.#held(op);
       case 'files':
       case 'exec':
       case 'merge':
@@ -42,6 +44,14 @@ export class BuildKeys implements SolverKeys {
       default:
         return unreachable(op);
     }
+  }
+
+  /** Layers by what they are; other files are this tree's alone. */
+  #held({ id }: HeldSource): SourceKey {
+    const { content } = this.#deps.held.find(id);
+    return content.kind === 'layers'
+      ? { key: `${IMAGE_KEY}${this.#deps.layers.chainId(content.layerIds)}`, isLasting: true }
+      : { key: `held ${id}`, isLasting: false };
   }
 
   ofOperation(vertex: Vertex, inputs: readonly (string | undefined)[]): string {
@@ -83,6 +93,7 @@ function sourcesRead(op: Op, position: number): (readonly string[])[] {
     case 'sent':
     case 'http':
     case 'git':
+    case 'held':
     case 'merge':
       return [];
     default:

@@ -37,6 +37,8 @@ export class BuildOps implements SolverOps<BuildTree> {
         return await runHttp(this.#deps, op, context);
       case 'git':
         return await runGit(this.#deps, op, context);
+      case 'held':
+        return this.#deps.held.find(op.id).hold();
       case 'files':
         return treeOf(await runFiles(this.#deps, op, { inputs, signal }));
       case 'exec':

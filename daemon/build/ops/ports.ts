@@ -1,4 +1,5 @@
 import type { BuildSession } from '../../../api/types/build/session.ts';
+import { isEngineError } from '../../base/errors.ts';
 import type { RootMaker } from '../../../storage/contexts/roots.ts';
 import type { Unpacker } from '../../../storage/contexts/unpack.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
@@ -7,6 +8,7 @@ import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
 import type { Readable } from 'node:stream';
 import type { CacheMounts } from '../cache/cache-mounts.ts';
 import type { BuildLayers } from '../ports.ts';
+import type { HeldTrees } from '../snapshots/held-trees.ts';
 import type { Contexts } from '../session/contexts.ts';
 import type { Sessions } from '../session/sessions.ts';
 
@@ -40,6 +42,7 @@ export interface OpDeps {
   sessions: Pick<Sessions, 'get'>;
   contexts: Contexts;
   caches: CacheMounts;
+  held: HeldTrees;
   archives: OpArchives;
   mounts: OpMounts;
   spools: RootMaker['spools'] &
@@ -56,4 +59,20 @@ export async function sessionOf(
   signal: AbortSignal,
 ): Promise<BuildSession> {
   return await sessions.get(ids[0] ?? '', signal);
+}
+
+/** A secret of the client; undefined = it has none by that id. */
+export async function secretIfThere(
+  session: BuildSession,
+  id: string,
+  signal: AbortSignal,
+): Promise<Buffer | undefined> {
+  try {
+    return await session.secret(id, signal);
+  } catch (error) {
+    if (isEngineError(error, 'not_found')) {
+      return undefined;
+    }
+    throw error;
+  }
 }

@@ -31,6 +31,7 @@ export interface SolveProgress {
 
 /** The build that an operation runs for, or all that wait for it. */
 export interface RunContext {
+  /** Fires when nothing more comes of it: of a key also at the end of its build. */
   signal: AbortSignal;
   /** Of the builds that wait for it now, the longest waiting first: secrets and credentials come from there. */
   sessions(): readonly string[];

@@ -18,6 +18,7 @@ export function positionsRead(op: Op): number[] {
     case 'sent':
     case 'http':
     case 'git':
+    case 'held':
     case 'merge':
       return [];
     default:
@@ -26,7 +27,7 @@ export function positionsRead(op: Op): number[] {
 }
 
 export function isSource({ kind }: Op): boolean {
-  return kind === 'image' || kind === 'local' || kind === 'sent' || kind === 'http' || kind === 'git';
+  return ['image', 'local', 'sent', 'http', 'git', 'held'].includes(kind);
 }
 
 function distinct(positions: readonly number[]): number[] {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { errorText } from '../../base/errors.ts';
+import { EngineError, errorText } from '../../base/errors.ts';
 import type { Vertex } from '../graph/op.ts';
 import type { FlightPlan, Landed, Passenger } from './flight.ts';
 import { release, type HeldTree, type RunContext, type SolverDeps, type SolveRequest } from './ports.ts';
@@ -58,6 +58,7 @@ export class Solve<T extends HeldTree> {
     } finally {
       signal.removeEventListener('abort', leave);
       await this.#settled();
+      this.#controller.abort(new EngineError('canceled', 'the build is over'));
       this.#telling.end();
       release(this.#held);
     }

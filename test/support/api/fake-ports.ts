@@ -373,6 +373,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
         updates: Readable.from([{ vertexes: [], statuses: [], logs: [], warnings: [] }]),
         image: Promise.resolve(`sha256:${ID}`),
       }),
+      upload: nothing,
       cancel: () => undefined,
     },
     images: {

@@ -17,7 +17,7 @@ const REQUEST: SolveRequest = {
   cacheExports: [],
   cacheImports: [],
   entitlements: [],
-  hasInputs: false,
+  inputs: new Map(),
 };
 
 function builds(clock: ManualClock): Builds {

@@ -26,6 +26,11 @@ test('what clients send is read', () => {
     'vcs:revision': 'x',
   });
   expect(options).toEqual({
+    contextUrl: '',
+    keepsGitDirectory: false,
+    hasOwnDockerfile: false,
+    inputConfigs: new Map(),
+    localSessions: new Map(),
     filename: 'sub/Dockerfile.x',
     contextName: 'context',
     dockerfileName: 'dockerfile',
@@ -56,11 +61,25 @@ test('what clients send is read', () => {
   });
   expect(read({ 'no-cache': '' }).noCache).toBe('all');
   expect(read({ hostname: 'foo' }).hostname).toBe('foo');
+  const elsewhere = read({
+    context: 'https://host/repository.git',
+    dockerfilekey: 'dockerfile',
+    'build-arg:BUILDKIT_CONTEXT_KEEP_GIT_DIR': '1',
+    'input-metadata:base': JSON.stringify({ 'containerimage.config': 'e30=', other: 'x' }),
+    'local-sessionid:own': 's2',
+  });
+  expect(elsewhere).toMatchObject({
+    contextUrl: 'https://host/repository.git',
+    keepsGitDirectory: true,
+    hasOwnDockerfile: true,
+    inputConfigs: new Map([['base', Buffer.from('{}')]]),
+    localSessions: new Map([['own', 's2']]),
+  });
 });
 
 test.each([
-  [{ 'input:base': 'x' }, 'results of other builds are not supported as contexts yet: input:base'],
-  [{ context: 'http://x/y' }, 'context http://x/y: contexts by URL'],
+  [{ 'input-metadata:base': 'x' }, 'input-metadata:base: must be JSON of texts in base64'],
+  [{ 'input-metadata:base': '{"containerimage.config":1}' }, 'input-metadata:base: must be JSON'],
   [{ 'add-hosts': 'x' }, 'add-hosts x: must be NAME=ADDRESS'],
   [{ 'attest:sbom': '' }, 'attestations are not supported: sbom'],
   [{ 'build-arg:BUILDKIT_SYNTAX': 'other/frontend' }, 'frontend other/frontend is not supported'],

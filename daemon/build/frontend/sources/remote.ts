@@ -15,13 +15,41 @@ export function isHttp(source: string): boolean {
   return /^https?:\/\//.test(source) && !isGit(source);
 }
 
+/** What a URL of a client stands for as a context. */
+export type ContextSource =
+  | { kind: 'git'; op: GitSource }
+  /** A tar or a Dockerfile. */
+  | { kind: 'http'; url: URL }
+  /** What the client's session has as a stream, by this path. */
+  | { kind: 'upload'; path: string };
+
+const UPLOADS = 'buildkit-session';
+
+/** Throws invalid_argument for what is no URL of a context. */
+export function contextSource(text: string, keepsGitDirectory: boolean): ContextSource {
+  // As older clients wrote it.
+  const full = text.startsWith('github.com/') ? `https://${text}` : text;
+  if (isGit(full)) {
+    const flags = { keepsGitDirectory: keepsGitDirectory ? true : undefined, checksum: '' };
+    return { kind: 'git', op: gitSource(full, flags, text).op };
+  }
+  if (!isHttp(full) || !URL.canParse(full)) {
+    throw invalidArgument(`context ${text}: it is no address of a repository, nor of a file by HTTP`);
+  }
+  const url = new URL(full);
+  return url.hostname === UPLOADS ? { kind: 'upload', path: url.pathname } : { kind: 'http', url };
+}
+
 /** ADD of a repository. Throws invalid_argument where address and flags say different things. */
-export function gitSource(source: string, command: FilesCommand, name: string): Vertex & { op: GitSource } {
+export function gitSource(
+  source: string,
+  { keepsGitDirectory, checksum }: Pick<FilesCommand, 'keepsGitDirectory' | 'checksum'>,
+  name: string,
+): Vertex & { op: GitSource } {
   const url = parseGitUrl(source);
   if (url === undefined) {
     throw invalidArgument(`${source} is no address of a git repository`);
   }
-  const { keepsGitDirectory, checksum } = command;
   const said = [keepsGitDirectory, url.keepsGitDirectory].filter((value) => value !== undefined);
   if (said.length === 2 && said[0] !== said[1]) {
     throw invalidArgument('inconsistent keep-git-dir configuration');

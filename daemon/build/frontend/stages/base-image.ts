@@ -4,8 +4,8 @@ import {
   parseReference,
   withDefaultTag,
 } from '../../../../storage/references/reference.ts';
-import { notImplemented, unreachable } from '../../../base/errors.ts';
-import type { Vertex } from '../../graph/op.ts';
+import { unreachable } from '../../../base/errors.ts';
+import type { CopyFiles, Vertex } from '../../graph/op.ts';
 import { warnOfImagePlatform } from '../lint/from.ts';
 import { locatedAsync } from '../located.ts';
 import type { BaseImage, FoundImage, NamedContext } from '../options.ts';
@@ -28,12 +28,11 @@ export async function beginStage(build: Build, stage: Stage): Promise<StageState
     }
     const reference = fullName(stage.reference);
     const context = findContext(options, reference, platform);
-    if (context?.kind === 'source' && stage.plan !== undefined) {
-      throw noImage(stage.reference);
+    if (context === undefined) {
+      return await beginImage(build, stage, { reference, platform });
     }
-    return context === undefined
-      ? await beginImage(build, stage, { reference, platform })
-      : await beginContext(build, context, { name: stage.reference, platform });
+    const state = await beginContext(build, context, { name: stage.reference, platform });
+    return stage.plan === undefined ? state : asLayers(state);
   });
 }
 
@@ -75,13 +74,20 @@ async function beginContext(
       const { op } = context;
       const tree: Vertex =
         op.kind === 'local'
-          ? localVertex(build.locals, op, context.name)
+          ? localVertex(
+              build.locals,
+              { ...op, excludePatterns: await build.ports.ignoredOf(op.name, name) },
+              context.name,
+            )
           : { op, inputs: [], name: context.name };
       const paths = tree.op.kind === 'local' ? build.locals.get(tree.op) : undefined;
-      return newState(tree, emptyImage(platform), platform, paths);
+      return { ...newState(tree, emptyImage(platform), platform, paths), isFiles: true };
     }
     case 'result':
-      return newState(context.tree, context.image ?? emptyImage(platform), platform);
+      return {
+        ...newState(context.tree, context.image ?? emptyImage(platform), platform),
+        isFiles: context.isFiles,
+      };
     default:
       return unreachable(context);
   }
@@ -126,6 +132,7 @@ function newState(
   );
   return {
     tree,
+    isFiles: false,
     paths,
     platform,
     env,
@@ -136,21 +143,36 @@ function newState(
   };
 }
 
-/** Its files are no layers. As they are, they can be copied and mounted. */
-function noImage(name: string): Error {
-  return notImplemented(
-    `FROM ${name}: a directory or a repository as the base of a stage is not supported yet: COPY --from=${name}`,
-  );
+/** What a stage or an image stands on: files that are no layers become one, all of them. */
+export function asLayers(state: StageState): StageState {
+  if (!state.isFiles) {
+    return state;
+  }
+  state.paths.add('/');
+  const copy: CopyFiles = {
+    action: 'copy',
+    from: 1,
+    sources: ['/'],
+    destination: '/',
+    owner: '',
+    chmod: '',
+    unpacks: false,
+    keepsParents: false,
+    exclude: [],
+  };
+  const tree: Vertex = {
+    op: { kind: 'files', actions: [copy] },
+    inputs: [undefined, state.tree],
+    name: `${state.tree?.name ?? ''} as a layer`,
+  };
+  const entry = { createdBy: 'COPY / / # buildkit', comment: 'buildkit.dockerfile.v0', emptyLayer: false };
+  const image = { ...state.image, history: [...state.image.history, entry] };
+  return { ...state, tree, image, isFiles: false, paths: new Set() };
 }
 
 /** A stage on another: all that it has, but for the triggers, which have been run. */
-export function stateOnStage(
-  base: StageState,
-  { context, plan }: Pick<Stage, 'context' | 'plan'>,
-): StageState {
-  if (context?.kind === 'source') {
-    throw noImage(plan?.name ?? '');
-  }
+export function stateOnStage(below: StageState): StageState {
+  const base = asLayers(below);
   const { OnBuild: _, ...config } = base.image.config;
   return { ...base, env: new Map(base.env), image: { ...base.image, config }, last: new Map() };
 }

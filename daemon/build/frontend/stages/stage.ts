@@ -54,6 +54,8 @@ export interface Stage {
 /** What the next step of a stage stands on. */
 export interface StageState {
   tree: Vertex | undefined;
+  /** Its files are no layers: a directory, a repository. */
+  isFiles: boolean;
   /** Where the tree is that of a client's directory: what is read of it. */
   paths: Set<string>;
   platform: Platform;

@@ -130,13 +130,19 @@ test.each([
   ['frontend.lint', { buildError: { message: 'debian: not found', location: at(6) } }],
   ['frontend.targets', { targets: [{ name: 'build' }, { default: true }] }],
 ])('%s of a Dockerfile whose images are not there', async (name, value) => {
-  const ports = { findImage: (): Promise<never> => Promise.reject(notFound('debian: not found')) };
+  const ports = {
+    findImage: (): Promise<never> => Promise.reject(notFound('debian: not found')),
+    ignoredOf: () => Promise.resolve([]),
+  };
   const job = { name, source: SOURCE, options: { ...OPTIONS, target: 'build' }, check: '' };
   expect(jsonOf(await answerSubrequest(job, ports))).toMatchObject(value);
 });
 
 test('other requests are refused by name, and a check with its options', async () => {
-  const ports = { findImage: (): Promise<never> => Promise.reject(notFound('no')) };
+  const ports = {
+    findImage: (): Promise<never> => Promise.reject(notFound('no')),
+    ignoredOf: () => Promise.resolve([]),
+  };
   const job = { name: 'frontend.other', source: SOURCE, options: OPTIONS, check: '' };
   await expect(answerSubrequest(job, ports)).rejects.toThrow('unsupported request frontend.other');
   const answer = await answerSubrequest({ ...job, name: 'frontend.lint', check: 'skipp=all' }, ports);

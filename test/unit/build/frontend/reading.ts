@@ -67,6 +67,7 @@ export async function read(
       warnings,
     },
     {
+      ignoredOf: (directory) => Promise.resolve(directory === 'ignoring' ? ['gone'] : []),
       findImage: (reference): Promise<FoundImage> => {
         asked.push(reference);
         const config = known[reference];

@@ -104,23 +104,35 @@ const LOCAL = {
 };
 
 test.each([
-  ['directly', ['FROM files', 'RUN x'], 1],
-  ['by a stage', ['FROM missing AS files', 'FROM files', 'RUN x'], 2],
-])('a directory of the client is no base of a stage: %s', async (_how, lines, line) => {
+  ['directly', ['FROM files', 'RUN x']],
+  ['by a stage', ['FROM missing AS files', 'FROM files', 'RUN x']],
+  ['as the target', ['FROM missing AS files']],
+])('a directory of the client is the base of a stage, all of it as a layer: %s', async (_how, lines) => {
   const contexts = new Map([['files', { kind: 'source', op: LOCAL, name: 'files' }]] as const);
-  await expect(read(lines, { options: { contexts } })).rejects.toMatchObject({
-    code: 'not_implemented',
-    message:
-      'FROM files: a directory or a repository as the base of a stage is not supported yet: COPY --from=files',
-    details: { line },
+  const { tree, image } = await read(lines, { options: { contexts } });
+  const all = vertices(tree);
+  expect(all.map(({ op }) => op.kind).slice(0, 2)).toEqual(['local', 'files']);
+  expect(all[0]?.op).toMatchObject({ name: 'own', excludePatterns: [], followPaths: [] });
+  expect(all[1]).toMatchObject({
+    inputs: [undefined, all[0]],
+    op: { actions: [{ action: 'copy', from: 1, sources: ['/'], destination: '/' }] },
   });
+  // A layer for each of them.
+  expect(image.history.filter(({ emptyLayer }) => !emptyLayer)).toHaveLength(all.length - 1);
+});
+
+test('what a named directory leaves out is asked for', async () => {
+  const op = { ...LOCAL, name: 'ignoring' };
+  const contexts = new Map([['files', { kind: 'source', op, name: 'files' }]] as const);
+  const { tree } = await read(['FROM scratch', 'COPY --from=files a /'], { options: { contexts } });
+  expect(vertices(tree)[0]?.op).toMatchObject({ excludePatterns: ['gone'], followPaths: ['a'] });
 });
 
 test('named contexts stand for images, for stages and for what is copied from', async () => {
   const contexts = new Map([
     ['debian:12', { kind: 'image', reference: 'golang:1.24' }],
     ['files', { kind: 'source', op: LOCAL, name: '[context files] load from client' }],
-    ['stage', { kind: 'result', tree: undefined, image: undefined }],
+    ['stage', { kind: 'result', tree: undefined, image: undefined, isFiles: false }],
   ] as const);
   const { tree, asked } = await read(
     [
@@ -143,6 +155,7 @@ test('named contexts stand for images, for stages and for what is copied from', 
   ]);
   expect(vertices(tree).find(({ op }) => op.kind === 'local')?.op).toEqual({
     ...LOCAL,
+    excludePatterns: [],
     followPaths: ['a', 'b'],
   });
 });

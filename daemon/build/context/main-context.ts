@@ -1,0 +1,153 @@
+import { Readable } from 'node:stream';
+import type { BuildDefinition } from '../../../api/types/build/definition.ts';
+import type { BuildSession } from '../../../api/types/build/session.ts';
+import { download, showUrl } from '../../../storage/downloads/download.ts';
+import { formatPlatform, hostPlatform } from '../../../storage/image/platform.ts';
+import type { Vertex as ShownVertex, Vertices } from '../control/vertices.ts';
+import { VertexProgress } from '../control/vertex-progress.ts';
+import { invariant, unreachable } from '../../base/errors.ts';
+import { contextSource } from '../frontend/sources/remote.ts';
+import type { Vertex } from '../graph/op.ts';
+import { readGraph } from '../llb/read-graph.ts';
+import type { HeldTrees, KeptTree } from '../snapshots/held-trees.ts';
+import type { BuildTree } from '../snapshots/tree.ts';
+import type { Solver } from '../solver/solver.ts';
+import { receiveStream, type ArchiveSpools, type CameAsStream } from './archive.ts';
+import { withoutIgnored } from './without-ignored.ts';
+import type { UploadedBody } from './uploads.ts';
+
+/** What contexts come by. */
+export interface ContextLoading {
+  session: BuildSession;
+  vertices: Vertices;
+  solver: Solver<BuildTree>;
+  spools: ArchiveSpools;
+  held: HeldTrees;
+  entitlements: readonly string[];
+  signal: AbortSignal;
+  /** Results of other builds and sources of the client, by name. */
+  inputs: ReadonlyMap<string, BuildDefinition>;
+  /** A context in the body of a request. */
+  upload?: () => Promise<UploadedBody>;
+}
+
+/** A context that is no directory of the client's session. */
+export interface MainContext extends Disposable {
+  tree: BuildTree;
+  /** It is nothing but a Dockerfile. */
+  isFile: boolean;
+}
+
+const STREAM = '[internal] load remote build context';
+
+/**
+ * The context of a build by its URL, by the request's body, or as a graph of the client; undefined: a directory of the
+ * client's session. Throws not_implemented for other URLs, and what is thrown where it is got.
+ */
+export async function loadContext(
+  build: ContextLoading,
+  { url, keepsGitDirectory }: { url: string; keepsGitDirectory: boolean },
+): Promise<MainContext | undefined> {
+  const { upload, session, signal } = build;
+  if (upload !== undefined) {
+    return await stream(build, async (shown) => {
+      // Its request lives on, to be answered.
+      using uploaded = await upload();
+      return await receive(build, shown, { body: uploaded.body, what: 'build context' });
+    });
+  }
+  const input = inputOf(build, 'context');
+  if (input !== undefined) {
+    return await solved(build, input);
+  }
+  if (url === '') {
+    return undefined;
+  }
+  const source = contextSource(url, keepsGitDirectory);
+  switch (source.kind) {
+    case 'upload':
+      return await stream(build, async (shown) => {
+        const body = Readable.from(session.upload(source.path, signal));
+        return await receiveOwn(build, shown, { body, what: 'build context' });
+      });
+    case 'http':
+      return await stream(build, async (shown) => {
+        const { body } = await download(source.url, signal);
+        return await receiveOwn(build, shown, { body, what: showUrl(source.url) });
+      });
+    case 'git':
+      return await solved(build, { op: source.op, inputs: [], name: `[internal] load git source ${url}` });
+    default:
+      return unreachable(source);
+  }
+}
+
+/** An input of the frontend as a vertex. Throws for a graph that is none. */
+export function inputOf(
+  { inputs, session, entitlements }: Pick<ContextLoading, 'inputs' | 'session' | 'entitlements'>,
+  name: string,
+): Vertex | undefined {
+  const definition = inputs.get(name);
+  const { id, sharedKey } = session;
+  const platform = formatPlatform(hostPlatform());
+  return definition && readGraph(definition, { session: id, sharedKey, platform, entitlements });
+}
+
+/** What builds are told of the context: without what it leaves out. */
+export function keepContext(held: HeldTrees, { tree }: MainContext, patterns: readonly string[]): KeptTree {
+  const { content } = tree;
+  if (content.kind === 'layers' || patterns.length === 0) {
+    return held.keep(tree);
+  }
+  using less = withoutIgnored(tree.hold(), content.context, patterns);
+  return held.keep(less);
+}
+
+async function stream(
+  { vertices }: ContextLoading,
+  work: (shown: ShownVertex) => Promise<CameAsStream>,
+): Promise<MainContext> {
+  const { tree, isFile } = await vertices.run(STREAM, work);
+  return { tree, isFile, [Symbol.dispose]: () => tree[Symbol.dispose]() };
+}
+
+/** A stream that we have opened. */
+async function receiveOwn(
+  build: ContextLoading,
+  shown: ShownVertex,
+  given: { body: Readable; what: string },
+): Promise<CameAsStream> {
+  try {
+    return await receive(build, shown, given);
+  } finally {
+    given.body.destroy();
+  }
+}
+
+async function receive(
+  { spools, signal }: ContextLoading,
+  shown: ShownVertex,
+  { body, what }: { body: Readable; what: string },
+): Promise<CameAsStream> {
+  const id = 'transferring context:';
+  let current = 0;
+  const came = (bytes: number): void => {
+    current += bytes;
+    shown.progress(id, { current });
+  };
+  try {
+    return await receiveStream(spools, body, { what, signal, came });
+  } finally {
+    shown.progress(id, { current, isLast: true });
+  }
+}
+
+async function solved(
+  { solver, vertices, session, signal }: ContextLoading,
+  vertex: Vertex,
+): Promise<MainContext> {
+  const progress = new VertexProgress(vertices, [vertex]);
+  const [tree] = await solver.solve([vertex], { session: session.id, progress, signal });
+  invariant(tree !== undefined, 'a vertex has a tree');
+  return { tree, isFile: false, [Symbol.dispose]: () => tree[Symbol.dispose]() };
+}

@@ -1,0 +1,59 @@
+import { invalidArgument } from '../../base/errors.ts';
+import { ONLY_FILE } from '../context/archive.ts';
+import { inputOf, keepContext, loadContext, type ContextLoading } from '../context/main-context.ts';
+import { VertexProgress } from './vertex-progress.ts';
+import type { HeldSource } from '../graph/op.ts';
+import type { BuildTree } from '../snapshots/tree.ts';
+import { loadDefinition, loadIgnore, type Definition, type Loading } from './definition.ts';
+import type { FrontendOptions } from './options.ts';
+
+/** What a build is made of, until it is disposed of. */
+export interface LoadedSources extends Disposable {
+  definition: Definition;
+  /** Of the `.dockerignore`. */
+  ignorePatterns: readonly string[];
+  /** Undefined: a directory of the session. */
+  context: HeldSource | undefined;
+}
+
+/** Gets the context where it is no directory of the session, then the Dockerfile and the `.dockerignore` of it. */
+export async function loadSources(
+  build: ContextLoading & Loading,
+  options: FrontendOptions,
+): Promise<LoadedSources> {
+  const { contextUrl: url, keepsGitDirectory, filename, hasOwnDockerfile } = options;
+  using main = await loadContext(build, { url, keepsGitDirectory });
+  using own = await dockerfileInput(build);
+  const tree = own.tree ?? (hasOwnDockerfile ? undefined : main?.tree);
+  const isFile = main?.isFile === true && tree === main.tree;
+  const place = { ...options, filename: isFile ? ONLY_FILE : filename, tree };
+  const definition = await loadDefinition(build, place);
+  // Of a description nothing but the Dockerfile is read: its client may offer no context.
+  const isDescribed = ['frontend.outline', 'frontend.targets'].includes(options.subrequest);
+  const ignorePatterns =
+    isDescribed || main?.isFile === true
+      ? []
+      : await loadIgnore(build, { ...options, tree: main?.tree }, definition);
+  const kept = main && keepContext(build.held, main, ignorePatterns);
+  return {
+    definition,
+    ignorePatterns,
+    context: kept && { kind: 'held', id: kept.id },
+    [Symbol.dispose]: () => kept?.[Symbol.dispose](),
+  };
+}
+
+/** The Dockerfile as a graph of the client. */
+async function dockerfileInput(build: ContextLoading): Promise<Disposable & { tree?: BuildTree }> {
+  if (!build.inputs.has('dockerfile')) {
+    return { [Symbol.dispose]: () => undefined };
+  }
+  const vertex = inputOf(build, 'dockerfile');
+  if (vertex === undefined) {
+    throw invalidArgument('the input dockerfile of the client is empty');
+  }
+  const { solver, vertices, session, signal } = build;
+  const progress = new VertexProgress(vertices, [vertex]);
+  const [tree] = await solver.solve([vertex], { session: session.id, progress, signal });
+  return { ...(tree && { tree }), [Symbol.dispose]: () => tree?.[Symbol.dispose]() };
+}
