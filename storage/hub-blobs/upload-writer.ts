@@ -7,6 +7,8 @@ import { DiskReserve } from '../disk-reserve.ts';
 
 /** Bytes that may wait for the disk: what came while a write ran goes in one call with the next. */
 const WAITING_BYTES = 2 * 1024 * 1024;
+/** Bytes that are gathered before a write begins: to hand one to another thread takes longer than it does. */
+const GATHERED_BYTES = 512 * 1024;
 /** Bytes between two syncs in the background: what is left for the one at the end is short. */
 const SYNC_BYTES = 32 * 1024 * 1024;
 
@@ -20,10 +22,15 @@ export interface WriterTarget {
   grow: (size: number) => void;
 }
 
-/** Writes an upload behind the bytes that came before, and hashes each piece while the kernel takes it. */
+/**
+ * Writes an upload behind the bytes that came before, some at a time, and hashes each piece while the kernel takes it.
+ * What is gathered when it is destroyed is lost.
+ */
 export class UploadWriter extends Writable {
   readonly #target: WriterTarget;
   #position: number;
+  #gathered: Buffer[] = [];
+  #gatheredBytes = 0;
   #unsynced = 0;
   #syncing: Promise<void> | undefined;
 
@@ -43,11 +50,31 @@ export class UploadWriter extends Writable {
   }
 
   override _writev(chunks: readonly { chunk: Buffer }[], done: (error?: Error | null) => void): void {
-    callbackify(() => this.#put(chunks.map(({ chunk }) => chunk)))(done);
+    for (const { chunk } of chunks) {
+      this.#gathered.push(chunk);
+      this.#gatheredBytes += chunk.length;
+    }
+    if (this.#gatheredBytes < GATHERED_BYTES) {
+      done();
+    } else {
+      callbackify(() => this.#flush())(done);
+    }
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    callbackify(() => Promise.resolve(this.#syncing))(done);
+    callbackify(async () => {
+      await this.#flush();
+      await this.#syncing;
+    })(done);
+  }
+
+  async #flush(): Promise<void> {
+    const pieces = this.#gathered;
+    this.#gathered = [];
+    this.#gatheredBytes = 0;
+    if (pieces.length > 0) {
+      await this.#put(pieces);
+    }
   }
 
   async #put(pieces: Buffer[]): Promise<void> {
