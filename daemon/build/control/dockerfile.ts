@@ -3,9 +3,6 @@ import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { BuildError } from '../../base/build-error.ts';
 import { isEngineError, type EngineError } from '../../base/errors.ts';
-import { writeInlineCache } from '../cache/exchange/document.ts';
-import { Gathered, mapLayers, type HeldResults } from '../cache/exchange/gathered.ts';
-import type { CacheImports } from '../cache/exchange/imports.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import { parseDockerfile } from '../dockerfile/parse.ts';
 import type { Answer } from '../frontend/answers/answer.ts';
@@ -24,14 +21,14 @@ import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import { release, type RunContext } from '../solver/ports.ts';
 import { isSource } from '../solver/reads.ts';
 import { buildOptions } from './build-options.ts';
-import { namedCaches, readCacheImports, type CacheExport } from './cache-options.ts';
-import { openImports } from './import-caches.ts';
+import { namedCaches, readCacheImports, type CacheExport, type CacheImport } from './cache-options.ts';
 import type { ContextLoading } from '../context/main-context.ts';
 import { loadIgnore, refuseOtherSyntax, type Definition } from './definition.ts';
 import { loadSources, type LoadedSources } from './load-sources.ts';
 import type { TreeReader } from '../ops/tree-reader.ts';
 import { finishedConfig, imageIdOf } from './finished-config.ts';
 import { readOptions, type FrontendOptions } from './options.ts';
+import { solveCached, type Solved } from './solve-cached.ts';
 import { tellWarning, tellWarnings } from './tell-warnings.ts';
 import { chainOf, VertexProgress } from './vertex-progress.ts';
 
@@ -68,14 +65,8 @@ export async function buildDockerfile(
     return { answer: await read.answer(options.subrequest) };
   }
   const graph = await read.graph();
-  const warn = (short: string, detail: string): void =>
-    tellWarning(build.vertices, definition, { short, detail });
-  using open = await openImports({ ...build, warn }, imports);
-  const isInline = options.isCacheInline || build.cacheExports.some(({ type }) => type === 'inline');
-  const { epochSeconds } = options;
-  return {
-    image: await solveGraph(build, definition, { graph, isInline, imports: open.imports, epochSeconds }),
-  };
+  const { epochSeconds, isCacheInline: isInline } = options;
+  return { image: await solveGraph(build, definition, { graph, isInline, imports, epochSeconds }) };
 }
 
 /** A Dockerfile that is read. Images that it names are here, and held, until it is disposed of. */
@@ -191,49 +182,35 @@ async function solveGraph(
   asked: {
     graph: BuildGraph;
     isInline: boolean;
-    imports: CacheImports | undefined;
+    imports: readonly CacheImport[];
     epochSeconds: number | undefined;
   },
 ): Promise<BuiltImage> {
-  const { solver, layers, vertices, session, signal, cacheExports, records } = build;
+  const { layers, vertices } = build;
   const { graph, isInline, imports, epochSeconds } = asked;
   const { tree, image } = graph;
   const chain = chainOf(tree);
   const progress = new VertexProgress(vertices, [tree]);
-  const gathered = isInline || cacheExports.length > 0 ? new Gathered() : undefined;
-  let trees: (BuildTree | undefined)[];
+  const warn = (short: string, detail: string): void => tellWarning(vertices, definition, { short, detail });
+  let solved: Solved;
   try {
-    trees = await solver.solve(chain, {
-      session: session.id,
-      progress,
-      signal,
-      describe: commandText,
-      ...(imports && { imports }),
-      ...(gathered && { keyed: gathered.keyed }),
-    });
+    solved = await solveCached(build, chain, { progress, describe: commandText, imports, isInline, warn });
   } catch (error) {
     throw isEngineError(error) ? failure(error, definition, progress) : error;
   }
-  const layerIds = layersOfTree(trees.at(-1));
+  const { trees, cache, inlineCache, held } = solved;
   const steps = stepsOf(chain, trees);
-  const diffIds = layers.diffIds(layerIds);
-  const held = gathered?.hold(records, imports);
-  const inlineCache = isInline && held ? inlineOf(held, layers, diffIds) : Buffer.alloc(0);
+  const diffIds = layers.diffIds(layersOfTree(trees.at(-1)));
   const made = finishedConfig(image, { steps, diffIds, inlineCache });
   const config = epochSeconds === undefined ? made : datedConfig(made, epochSeconds);
   return {
     id: imageIdOf(config),
     config,
-    ...(held && { cache: { document: held.document, elsewhere: held.elsewhere, imageLayers: layerIds } }),
+    ...(cache && { cache }),
     tree: trees.at(-1),
     epochSeconds,
-    [Symbol.dispose]: () => release([...trees, held]),
+    [Symbol.dispose]: () => release(held),
   };
-}
-
-function inlineOf(held: HeldResults, layers: BuildLayers, diffIds: readonly string[]): Buffer {
-  const named = mapLayers(held.document, (layerId) => layers.diffIds([layerId])[0] ?? '');
-  return writeInlineCache(named, diffIds);
 }
 
 /** Of each operation of the chain, whether it has brought a layer, and when it was done. */

@@ -8,6 +8,9 @@ import { release } from '../solver/ports.ts';
 import { commandText, failure, stepsOf, type DockerfileBuild } from '../control/dockerfile.ts';
 import { finishedConfig, imageIdOf } from '../control/finished-config.ts';
 import { givenConfig } from './given-config.ts';
+import { namedCaches, readCacheImports } from '../control/cache-options.ts';
+import { solveCached } from '../control/solve-cached.ts';
+import { tellWarning } from '../control/tell-warnings.ts';
 import { chainOf, VertexProgress } from '../control/vertex-progress.ts';
 
 /**
@@ -15,7 +18,8 @@ import { chainOf, VertexProgress } from '../control/vertex-progress.ts';
  * Throws BuildError, with the place in the client's first file where it names one.
  */
 export async function buildGraph(build: DockerfileBuild, definition: BuildDefinition): Promise<BuiltImage> {
-  const { solver, layers, vertices, session, entitlements, signal } = build;
+  const { layers, vertices, session, entitlements } = build;
+  const imports = readCacheImports(namedCaches(build.cacheImports));
   const platform = hostPlatform();
   const owner = {
     session: session.id,
@@ -27,23 +31,29 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
   const chain = chainOf(target);
   const progress = new VertexProgress(vertices, [target]);
   const [file = { name: '', data: '' }] = definition.files;
-  const trees = await solver
-    .solve(chain, { session: session.id, progress, signal, describe: commandText })
-    .catch((error: unknown) => {
-      throw isEngineError(error)
-        ? failure(error, { name: file.name, text: file.data, ignore: undefined, vertex: '' }, progress)
-        : error;
-    });
+  const source = { name: file.name, text: file.data, ignore: undefined, vertex: '' };
+  const warn = (short: string, detail: string): void => tellWarning(vertices, source, { short, detail });
+  const solved = await solveCached(build, chain, {
+    progress,
+    describe: commandText,
+    imports,
+    isInline: false,
+    warn,
+  }).catch((error: unknown) => {
+    throw isEngineError(error) ? failure(error, source, progress) : error;
+  });
+  const { trees, cache, inlineCache, held } = solved;
   const tree = trees.at(-1);
   const layerIds = layersOfTree(tree);
   const steps = stepsOf(chain, trees);
   const below = layerIds.length - steps.filter(({ hasLayer }) => hasLayer).length;
   const configured = (given: Buffer | undefined): BuiltImage => {
     const image = givenConfig(given, platform, { steps: steps.length, below });
-    const config = finishedConfig(image, { steps, diffIds: layers.diffIds(layerIds) });
+    const config = finishedConfig(image, { steps, diffIds: layers.diffIds(layerIds), inlineCache });
     return {
       id: imageIdOf(config),
       config,
+      ...(cache && { cache }),
       tree,
       configured,
       epochSeconds: undefined,
@@ -51,5 +61,5 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
       [Symbol.dispose]: () => undefined,
     };
   };
-  return { ...configured(undefined), [Symbol.dispose]: () => release(trees) };
+  return { ...configured(undefined), [Symbol.dispose]: () => release(held) };
 }

@@ -42,7 +42,9 @@ export function writeCacheManifest(
   isImage: boolean,
 ): { bytes: Buffer; mediaType: string } {
   const unique = [...new Map(layers.map((layer) => [layer.digest, layer])).values()];
-  const all = unique.map((layer) => descriptor(layer));
+  // The same layers are the same manifest.
+  const sorted = unique.toSorted((a, b) => (a.digest < b.digest ? -1 : 1));
+  const all = sorted.map((layer) => descriptor(layer));
   const mediaType = isImage ? MANIFEST : INDEX;
   const manifest = isImage
     ? { schemaVersion: 2, mediaType, config: descriptor(document), layers: all }
