@@ -71,7 +71,7 @@ const graph = (words: readonly string[] = ['make', 'test', 'pack']): Vertex => {
 };
 
 describe('results of builds elsewhere', () => {
-  it('are taken by a host that has none: nothing runs, and a stage that is only copied from is not even asked for', async () => {
+  it('are taken by a host that has none: nothing runs, and a stage that is copied from is not asked for', async () => {
     const first = new Host();
     const expected = await first.build(graph());
     const elsewhere = new Elsewhere(first);
