@@ -34,6 +34,7 @@ export function swarmNetworks(deps: NetworksDeps): SwarmNetworks {
   return {
     list: () => manager()?.list(),
     isInUse: (network) => manager()?.isInUse(network) ?? false,
+    statusOf: (network) => manager()?.statusOf(network),
     servicesOf: (network) => manager()?.servicesOf(network),
     create: async (request) => {
       if (deps.role() === 'active/worker') {

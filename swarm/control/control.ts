@@ -20,6 +20,7 @@ import { createNetwork } from './networks/create.ts';
 import { isOverlay } from './networks/find.ts';
 import { isNetworkInUse, removeNetwork } from './networks/remove.ts';
 import { servicesOf as servicesOfNetwork } from './networks/services-of.ts';
+import { networkStatus } from './networks/status.ts';
 import { networkInspect } from './networks/view.ts';
 import { findNode, knownNodes } from './nodes/find.ts';
 import { listNodes } from './nodes/list.ts';
@@ -161,6 +162,7 @@ function networksOf(context: ControlContext): ManagerNetworks {
   return {
     list: () => [...context.cluster.state.networks.values()].filter(isOverlay).map(networkInspect),
     isInUse: (network) => isNetworkInUse(context.cluster, network),
+    statusOf: (network) => networkStatus(context.cluster, network),
     servicesOf: (network) => servicesOfNetwork(context, network),
     // One after the other: they would only decide anew for each other.
     create: (request) => turns.run('', () => createNetwork(context, request)),

@@ -17,6 +17,8 @@ export interface SwarmNetworks {
   list(): NetworkInspect[] | undefined;
   /** Whether something keeps the network from being removed. From memory; only managers know it. */
   isInUse(networkId: string): boolean;
+  /** Its addresses on all nodes. From memory; undefined on workers. */
+  statusOf(networkId: string): NetworkInspect['Status'];
   /** For `inspect?verbose=true`: tasks of the whole network by service name; undefined on workers. */
   servicesOf(networkId: string): NetworkServices | undefined;
   create(request: NetworkCreateRequest): Promise<NetworkCreateResponse>;

@@ -23,7 +23,7 @@ export interface ScopedNetworksDeps {
   /** What this host has, networks of the swarm that it was told of among them. */
   local: Pick<Networks, 'list' | 'known' | 'viewOf' | 'create' | 'remove' | 'prune'>;
   /** What a manager decides. */
-  swarm: Pick<SwarmNetworks, 'list' | 'isInUse' | 'servicesOf' | 'create' | 'remove'>;
+  swarm: Pick<SwarmNetworks, 'list' | 'isInUse' | 'statusOf' | 'servicesOf' | 'create' | 'remove'>;
   role: () => SwarmRole;
   /** The nodes that are in a network, as far as this one was told of them. */
   peersOf: (networkId: string) => NetworkPeer[];
@@ -158,9 +158,11 @@ export class ScopedNetworks implements NetworkPort {
       throw notFound(`network ${id} not found`);
     }
     const peers = peersOf(id);
+    const status = told === undefined ? view.Status : swarm.statusOf(id);
     const services = verbose ? (swarm.servicesOf(id) ?? servicesOf(id)) : {};
     return {
       ...view,
+      ...(status && { Status: status }),
       ...(peers.length > 0 && { Peers: peers }),
       ...(Object.keys(services).length > 0 && { Services: services }),
     };

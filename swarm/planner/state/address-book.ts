@@ -33,6 +33,11 @@ export class AddressBook {
     return this.#pages.get(network)?.taken.size ?? 0;
   }
 
+  /** The addresses of a network that somebody has. */
+  of(network: string): Iterable<string> {
+    return this.#pages.get(network)?.taken.keys() ?? [];
+  }
+
   /** A number that grows with each address of the network that becomes nobody's. */
   freed(network: string): number {
     return this.#pages.get(network)?.freed ?? 0;

@@ -40,6 +40,9 @@ function driver(name: string, scope: 'local' | 'swarm'): NetworkDriver {
   };
 }
 
+/** Of every network, as managers count it. */
+const STATUS = { IPAM: { Subnets: { '10.0.1.0/24': { IPsInUse: 4, DynamicIPsAvailable: 252 } } } };
+
 /** As managers tell it. */
 function overlay(Id: string, Name: string, more: Partial<NetworkInspect> = {}): NetworkInspect {
   return {
@@ -64,7 +67,10 @@ function overlay(Id: string, Name: string, more: Partial<NetworkInspect> = {}): 
 }
 
 /** The managers as this node sees them. */
-class FakeSwarm implements Pick<SwarmNetworks, 'list' | 'isInUse' | 'servicesOf' | 'create' | 'remove'> {
+class FakeSwarm implements Pick<
+  SwarmNetworks,
+  'list' | 'isInUse' | 'statusOf' | 'servicesOf' | 'create' | 'remove'
+> {
   role: SwarmRole = 'active/manager';
   networks: NetworkInspect[] = [];
   readonly used = new Set<string>();
@@ -75,6 +81,10 @@ class FakeSwarm implements Pick<SwarmNetworks, 'list' | 'isInUse' | 'servicesOf'
 
   isInUse(id: string): boolean {
     return this.used.has(id);
+  }
+
+  statusOf(): NetworkInspect['Status'] {
+    return STATUS;
   }
 
   servicesOf(id: string): NetworkInspect['Services'] {
@@ -150,6 +160,7 @@ beforeEach(() => {
     swarm: {
       list: () => swarm.list(),
       isInUse: (id) => swarm.isInUse(id),
+      statusOf: () => swarm.statusOf(),
       servicesOf: (id) => swarm.servicesOf(id),
       create: (request) => swarm.create(request),
       remove: (id) => (isFailing ? Promise.reject(new Error('no leader')) : swarm.remove(id)),
@@ -292,9 +303,9 @@ describe('inspect', () => {
   it('tells peers where there are any, and services when asked', async () => {
     swarm.networks = [overlay('s1', 'front'), overlay('s2', 'back')];
     swarm.used.add('s1');
-    expect(await networks.inspect('front')).toEqual(overlay('s1', 'front'));
+    expect(await networks.inspect('front')).toEqual(overlay('s1', 'front', { Status: STATUS }));
     peers = [{ Name: 'n1', IP: '192.0.2.1' }];
-    expect(await networks.inspect('front')).toEqual(overlay('s1', 'front', { Peers: peers }));
+    expect(await networks.inspect('front')).toEqual(overlay('s1', 'front', { Status: STATUS, Peers: peers }));
     expect((await networks.inspect('front', { verbose: true })).Services).toHaveProperty('web');
     expect(await networks.inspect('back', { verbose: true })).not.toHaveProperty('Services');
   });

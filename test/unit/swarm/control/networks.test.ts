@@ -454,3 +454,15 @@ test('isInUse: by services, and the ingress network by published ports', async (
   await rig.control.services.remove('web');
   expect(inUse()).toEqual([false, false]);
 });
+
+test('statusOf: addresses that are taken and free, on all nodes', async () => {
+  const id = await create({
+    Name: 'counted',
+    IPAM: { Config: [{ Subnet: '10.7.0.0/24', IPRange: '10.7.0.64/26' }] },
+  });
+  // Both ends and the gateway, none of them in the range.
+  expect(rig.control.networks.statusOf(id)).toEqual({
+    IPAM: { Subnets: { '10.7.0.0/24': { IPsInUse: 3, DynamicIPsAvailable: 64 } } },
+  });
+  expect(rig.control.networks.statusOf('nosuch')).toBeUndefined();
+});
