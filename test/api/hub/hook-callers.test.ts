@@ -37,7 +37,7 @@ test.each(Object.entries(CALLERS))('endpoints 1 to 12: %s', async (_, row) => {
   // The ping of each is its first delivery.
   await expect.poll(() => target.received.length).toBe(2);
   await settled();
-  await hub.clock.advance(50);
+  await hub.clock.advance(limits.hubDeliveriesKeptMs);
   for (const state of STATES) {
     const ids = state === 'nothing' ? { id: 1, delivery: 1 } : idsOf(hub, state, hooks[state].id);
     for (const endpoint of ENDPOINTS) {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { limits } from '../../../daemon/base/limits.ts';
 import { hasGithubSchemas, schemaProblems } from '../../support/hub/github-schemas.ts';
 import { settled } from '../../support/fakes/manual-clock.ts';
 import { receiver } from '../../support/hub/receiver.ts';
@@ -13,7 +14,7 @@ test.runIf(hasGithubSchemas())('each answer is as GitHub publishes it', async ()
   const problems: string[] = schemaProblems('answers', 'hook', made.body).map((text) => `POST hook ${text}`);
   await expect.poll(() => target.received.length).toBe(1);
   await settled();
-  await hub.clock.advance(50);
+  await hub.clock.advance(limits.hubDeliveriesKeptMs);
   const rows: readonly (readonly [string, string, string])[] = [
     ['GET', '/repos/acme/open/hooks', '[hook'],
     ['GET', '/repos/acme/open/hooks/1', 'hook'],

@@ -2,6 +2,7 @@ import { throttling } from '@octokit/plugin-throttling';
 import { Octokit } from '@octokit/rest';
 import { Webhooks } from '@octokit/webhooks';
 import { expect, test } from 'vitest';
+import { limits } from '../../../daemon/base/limits.ts';
 import { servedHub } from '../../support/hub/served-hub.ts';
 import { manifest, pushed } from '../../support/hub/occurrences.ts';
 import { BASE_URL } from '../../support/hub/open-hub.ts';
@@ -85,7 +86,7 @@ test('@octokit/webhooks: verifies what is delivered; @octokit/rest: lists and se
   expect(heard.map((each) => each.split(' ')[0])).toEqual(['ping', 'push']);
   await expect
     .poll(async () => {
-      await hub.clock.advance(20);
+      await hub.clock.advance(limits.hubDeliveriesKeptMs);
       return (await octokit.repos.listWebhookDeliveries(hook)).data.length;
     })
     .toBe(2);
