@@ -30,11 +30,7 @@ export function stepSolver(solver: Solver<BuildTree>, log: Logger): StepSolver {
       };
       let isCached = false;
       const progress = {
-        started: (told: Vertex) => {
-          if (told === vertex) {
-            step.started();
-          }
-        },
+        started: () => undefined,
         cached: (told: Vertex) => {
           isCached ||= told === vertex;
         },

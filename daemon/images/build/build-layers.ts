@@ -17,9 +17,8 @@ import { nameImage } from '../naming.ts';
 import { parseName, type BuilderContext } from './build.ts';
 import { layerBlob } from './layer-blobs.ts';
 import { pushBuilt, type PushImages } from './push-built.ts';
-import type { CommandHost } from './steps/run-step.ts';
-import { removeContainer, runCommand } from './steps/run-step.ts';
-import { resolveImage } from './steps/from-step.ts';
+import { resolveImage } from './resolve-image.ts';
+import { removeContainer, runCommand, type CommandHost } from './run-command.ts';
 
 /** The layers of the image store for builds that are solved: what their operations make are layers without an image. */
 export function buildLayers(builder: BuilderContext & { push: PushImages }): BuildLayers {

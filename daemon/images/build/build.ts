@@ -16,12 +16,12 @@ import { parseDockerfile, parseInstruction, type Instruction } from './dockerfil
 import { planStages, type Plan, type Stage } from './dockerfile/stages.ts';
 import type { BuildDeps, StepSolver } from './ports.ts';
 import { BuildProgress } from './progress.ts';
-import type { BuildReport } from './report.ts';
+import { CommandFailedError } from './run-command.ts';
 import type { Build, StageState } from './state.ts';
 import { argStep, configStep, maintainerStep, readArgs } from './steps/config-step.ts';
 import { filesStep, workdirStep } from './steps/files-step.ts';
 import { fromStep } from './steps/from-step.ts';
-import { CommandFailedError, runStep } from './steps/run-step.ts';
+import { runStep } from './steps/run-step.ts';
 
 /** What builds share. */
 export interface BuilderContext extends BuildDeps {
@@ -115,7 +115,7 @@ interface BuildJob {
   received: Pick<ReceivedContext, 'tree' | 'fd' | 'isBare'>;
   files: Disposable;
   plan: Plan;
-  progress: BuildReport;
+  progress: BuildProgress;
   signal: AbortSignal;
   auth(domain: string): Promise<RegistryAuth>;
 }
@@ -161,29 +161,29 @@ async function runPlan(build: Build, plan: Plan): Promise<string> {
   const { progress, args } = build;
   progress.begin(plan);
   for (const instruction of plan.globalArgs) {
-    progress.step({ instruction, stage: undefined });
+    progress.step(instruction);
     for (const { name, fallback } of readArgs(build, instruction, args.globals)) {
       args.declareGlobal(name, fallback);
     }
   }
   let imageId = '';
-  for (const [index, stage] of plan.stages.entries()) {
-    imageId = await runStage(build, stage, index);
+  for (const stage of plan.stages) {
+    imageId = await runStage(build, stage);
     build.stages.push({ name: stage.name, imageId });
     progress.send({ aux: { ID: imageId } });
   }
   return imageId;
 }
 
-async function runStage(build: Build, stage: Stage, index: number): Promise<string> {
+async function runStage(build: Build, stage: Stage): Promise<string> {
   const { progress } = build;
   build.args.newStage();
-  progress.step({ instruction: stage.from, stage: index });
+  progress.step(stage.from);
   const state = await fromStep(build, stage);
   await runTriggers(build, state, stage);
   for (const instruction of stage.steps) {
     build.signal.throwIfAborted();
-    progress.step({ instruction, stage: index });
+    progress.step(instruction);
     await dispatch(build, state, instruction);
     progress.made(state.imageId);
   }

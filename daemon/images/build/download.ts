@@ -8,7 +8,7 @@ import { EngineError, invalidArgument, isEngineError } from '../../base/errors.t
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import type { ContextEntry } from '../../../storage/contexts/entries.ts';
-import type { BuildReport } from './report.ts';
+import type { BuildProgress } from './progress.ts';
 import type { Build } from './state.ts';
 
 /** A file of ADD by URL, on disk. */
@@ -60,7 +60,7 @@ export async function downloadFile(build: Build, text: string, target: string): 
 }
 
 /** A client that has to wait for an answer is told which server it waits for. */
-async function begin(url: URL, progress: BuildReport, signal: AbortSignal): Promise<Download> {
+async function begin(url: URL, progress: BuildProgress, signal: AbortSignal): Promise<Download> {
   const told = setTimeout(() => progress.send({ status: `Waiting for ${url.host}` }), limits.waitingToldMs);
   try {
     return await download(url, signal);
@@ -100,7 +100,7 @@ function secondsOf(lastModified: string | undefined): number {
   return Number.isNaN(ms) ? 0 : Math.floor(ms / 1000);
 }
 
-function teller(progress: BuildReport, total: number | undefined): (bytes: number) => void {
+function teller(progress: BuildProgress, total: number | undefined): (bytes: number) => void {
   let current = 0;
   let next = 0;
   return (bytes) => {

@@ -106,7 +106,7 @@ export interface StepSolver {
   /** Throws what the work throws. */
   solve(
     /** `parentId` `''`: on nothing. `isFresh`: results of earlier builds are not taken. */
-    step: { parentId: string; work: StepWork; isFresh: boolean; started(): void },
+    step: { parentId: string; work: StepWork; isFresh: boolean },
     signal: AbortSignal,
   ): Promise<SolvedStep>;
 }

@@ -1,12 +1,10 @@
-import { Duplex } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { ProgressMessage } from '../../../api/types/image.ts';
 import { shortId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Plan } from './dockerfile/stages.ts';
-import type { BuildReport, StepFacts } from './report.ts';
+import type { Instruction } from './dockerfile/parse.ts';
 
-const FRAME_HEAD_BYTES = 8;
 const STDERR = 2;
 const RED = '\u001B[91m';
 const PLAIN = '\u001B[0m';
@@ -15,7 +13,7 @@ const PLAIN = '\u001B[0m';
  * What a build reports, kept until its client has taken it. Output of commands waits for the client; messages of the
  * engine itself are short and do not.
  */
-export class BuildProgress implements BuildReport {
+export class BuildProgress {
   #queue: ProgressMessage[] = [];
   #bytes = 0;
   #wake: (() => void) | undefined;
@@ -28,21 +26,20 @@ export class BuildProgress implements BuildReport {
     this.#steps.total = globalArgs.length + stages.reduce((sum, { steps }) => sum + 1 + steps.length, 0);
   }
 
-  step({ instruction }: StepFacts): void {
+  /** A step is announced. */
+  step(instruction: Instruction): void {
     this.#steps.number += 1;
     this.#decoders = new Map();
     this.say(`Step ${this.#steps.number}/${this.#steps.total} : ${instruction.text}`);
     this.say('\n');
   }
 
-  making(): void {
-    // Its announcement has said so.
-  }
-
+  /** It was made before. */
   cached(): void {
     this.say(' ---> Using cache\n');
   }
 
+  /** It is done: this is the image now. */
   made(imageId: string): void {
     this.say(` ---> ${shortId(imageId)}\n`);
   }
@@ -104,34 +101,4 @@ export class BuildProgress implements BuildReport {
     this.#drained = [];
     waiting.forEach((resolve) => resolve());
   }
-}
-
-/** A client's end of an attached container: its framed output is taken apart. */
-export function outputTo(progress: Pick<BuildReport, 'output' | 'room'>): Duplex {
-  let pending: Buffer = Buffer.alloc(0);
-  const take = (): void => {
-    while (pending.length >= FRAME_HEAD_BYTES) {
-      const end = FRAME_HEAD_BYTES + pending.readUInt32BE(4);
-      if (pending.length < end) {
-        return;
-      }
-      progress.output(pending[0] ?? 1, pending.subarray(FRAME_HEAD_BYTES, end));
-      pending = pending.subarray(end);
-    }
-  };
-  const stream = new Duplex({
-    // The client has no input for the container.
-    read: () => undefined,
-    write: (chunk: Buffer, _encoding, done) => {
-      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      take();
-      void goOn(progress, done).catch((error: Error) => stream.destroy(error));
-    },
-  });
-  return stream;
-}
-
-async function goOn(progress: Pick<BuildReport, 'room'>, done: () => void): Promise<void> {
-  await progress.room();
-  done();
 }

@@ -7,13 +7,13 @@ import type { BuildArgs } from './args.ts';
 import type { CacheSources } from './cache-sources.ts';
 import type { ContextTree } from '../../../storage/contexts/tree.ts';
 import type { BuildDeps, StepSolver } from './ports.ts';
-import type { BuildReport } from './report.ts';
+import type { BuildProgress } from './progress.ts';
 
 /** What all steps of one build share. */
 export interface Build extends BuildDeps {
   images: ImageContext;
   request: BuildRequest;
-  progress: BuildReport;
+  progress: BuildProgress;
   args: BuildArgs;
   escape: string;
   /** The files that the client sent; their bytes are in `fd`. */

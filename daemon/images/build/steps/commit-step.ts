@@ -115,14 +115,13 @@ async function make(
 }
 
 async function solve(build: Build, state: StageState, { work }: Step): Promise<SolvedStep | undefined> {
-  const { request, progress, solver, signal } = build;
+  const { request, solver, signal } = build;
   if (work === undefined) {
-    progress.making();
     return undefined;
   }
   // Images that a client names are its only cache.
   const isFresh = request.nocache || request.cacheFrom.length > 0;
-  const step = { parentId: state.imageId, work, isFresh, started: () => progress.making() };
+  const step = { parentId: state.imageId, work, isFresh };
   return await solver.solve(step, signal);
 }
 

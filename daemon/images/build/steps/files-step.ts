@@ -21,7 +21,7 @@ import { ContextTree } from '../../../../storage/contexts/tree.ts';
 import type { StepWork } from '../ports.ts';
 import { commitStep, nop, type Step } from './commit-step.ts';
 import { stageVariables, whereOf } from './config-step.ts';
-import { resolveImage } from './from-step.ts';
+import { resolveImage } from '../resolve-image.ts';
 
 type CopyWork = StepWork & { kind: 'copy' };
 
