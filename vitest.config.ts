@@ -21,6 +21,8 @@ const ownDaemons =
 const STEPS_OF_A_SWARM = 'test/faults/swarm/*-steps.test.ts';
 /** Debian with packages as an image, built, pushed and pulled: five minutes, and a command of its own. */
 const DEBIAN_IMAGE = 'test/clients/debian-image.test.ts';
+/** Ten Dockerfiles built by both engines and compared file by file: of that command, too. */
+const PROJECTS = 'test/clients/buildkit-projects.test.ts';
 
 export default defineConfig({
   test: {
@@ -59,7 +61,7 @@ export default defineConfig({
         test: {
           name: 'clients',
           include: ['test/clients/**/*.test.ts'],
-          exclude: [DEBIAN_IMAGE],
+          exclude: [DEBIAN_IMAGE, PROJECTS],
           ...ownDaemons,
           expect,
           ...timeouts,
@@ -97,7 +99,7 @@ export default defineConfig({
         },
       },
       {
-        test: { name: 'debian', include: [DEBIAN_IMAGE], ...alone, expect, ...timeouts },
+        test: { name: 'debian', include: [DEBIAN_IMAGE, PROJECTS], ...alone, expect, ...timeouts },
       },
       {
         test: {
