@@ -6,6 +6,7 @@ import { isEngineError, type EngineError } from '../../base/errors.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import { parseDockerfile } from '../dockerfile/parse.ts';
 import type { Answer } from '../frontend/answers/answer.ts';
+import { describeAnswer } from '../frontend/answers/describe.ts';
 import { answerSubrequest } from '../frontend/answers/subrequest.ts';
 import { parseLintConfig, type LintWarning } from '../frontend/lint/linter.ts';
 import { makeGraph, type BuildGraph } from '../frontend/make-graph.ts';
@@ -56,6 +57,10 @@ export async function buildDockerfile(
   attributes: ReadonlyMap<string, string>,
 ): Promise<DockerfileResult> {
   const options = readOptions(attributes);
+  if (options.subrequest === 'frontend.subrequests.describe') {
+    // What may be asked is the same for all: its client may offer no files.
+    return { answer: describeAnswer() };
+  }
   const imports = readCacheImports(namedCaches(build.cacheImports, options.cacheImports));
   using sources = await loadSources(build, options);
   const { definition } = sources;

@@ -107,7 +107,7 @@ export function readOptions(attributes: Attributes): FrontendOptions {
     ulimits: words(text('ulimit')).map((word) => ulimitOf(word)),
     cgroupParent: text('cgroup-parent'),
     contexts: prefixed(attributes, 'context:'),
-    hostname: text('hostname') || text('build-arg:BUILDKIT_SANDBOX_HOSTNAME'),
+    hostname: text('build-arg:BUILDKIT_SANDBOX_HOSTNAME') || text('hostname'),
     cacheNamespace: text('build-arg:BUILDKIT_CACHE_MOUNT_NS'),
     check: text('build-arg:BUILDKIT_DOCKERFILE_CHECK'),
     epochSeconds: readEpoch('SOURCE_DATE_EPOCH', text('build-arg:SOURCE_DATE_EPOCH')),

@@ -61,6 +61,7 @@ test('what clients send is read', () => {
   });
   expect(read({ 'no-cache': '' }).noCache).toBe('all');
   expect(read({ hostname: 'foo' }).hostname).toBe('foo');
+  expect(read({ hostname: 'bar', 'build-arg:BUILDKIT_SANDBOX_HOSTNAME': 'foo' }).hostname).toBe('foo');
   const elsewhere = read({
     context: 'https://host/repository.git',
     dockerfilekey: 'dockerfile',
