@@ -22,7 +22,7 @@ const STEPS_OF_A_SWARM = 'test/faults/swarm/*-steps.test.ts';
 /** Debian with packages as an image, built, pushed and pulled: five minutes, and a command of its own. */
 const DEBIAN_IMAGE = 'test/clients/debian-image.test.ts';
 /** Ten Dockerfiles built by both engines and compared file by file: of that command, too. */
-const PROJECTS = 'test/clients/buildkit-projects.test.ts';
+const PROJECTS = 'test/clients/projects/buildkit-projects.test.ts';
 
 export default defineConfig({
   test: {

@@ -3,7 +3,8 @@ import type { Op } from '../graph/op.ts';
 
 /**
  * Positions of the inputs of which an operation reads files and keeps nothing else: there it is known by what it reads.
- * What a command writes into a mounted tree is gone after it. The tree at position 0 of `files` and `exec` is what the result stands on, all of it.
+ * What a command writes into a mounted tree is gone after it. The tree at position 0 of `files` and `exec` is what the
+ * result stands on, all of it.
  */
 export function positionsRead(op: Op): number[] {
   switch (op.kind) {

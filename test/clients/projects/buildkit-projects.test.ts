@@ -4,17 +4,17 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ImageInspect } from '../../api/types/image.ts';
-import { removeTree } from '../support/engine/cleanup.ts';
-import { TestDaemon } from '../support/engine/daemon.ts';
-import { debianRootfs } from '../support/images/debian-rootfs.ts';
-import { imageTree, type FileTree } from '../support/images/file-tree.ts';
-import { tar } from '../support/images/tar.ts';
-import { needs } from '../support/needs.ts';
-import { inTrixie } from '../support/trixie.ts';
+import type { ImageInspect } from '../../../api/types/image.ts';
+import { removeTree } from '../../support/engine/cleanup.ts';
+import { TestDaemon } from '../../support/engine/daemon.ts';
+import { debianRootfs } from '../../support/images/debian-rootfs.ts';
+import { imageTree, type FileTree } from '../../support/images/file-tree.ts';
+import { tar } from '../../support/images/tar.ts';
+import { needs } from '../../support/needs.ts';
+import { inTrixie } from '../../support/trixie.ts';
 
 const run = promisify(execFile);
-const PROJECTS = path.join(import.meta.dirname, 'projects');
+const PROJECTS = path.join(import.meta.dirname, 'dockerfiles');
 const BASE = 'debian:base';
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 /** What a step writes with the time in it, or the name of the machine. */
