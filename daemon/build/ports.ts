@@ -34,6 +34,8 @@ export interface BuiltImage extends Disposable {
   id: string;
   /** Its configuration, as bytes of JSON. */
   config: Buffer;
+  /** The same build for the other platforms that were asked for, in their order; they go with this one. */
+  others?: readonly BuiltImage[];
   /** Kept as long as the image, where its cache is wanted elsewhere. */
   cache?: BuiltCache;
   /** Its files; undefined = none. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { invariant } from '../../daemon/base/errors.ts';
 import { padding, TAR_END } from '../tar/encode.ts';
 import { writeHeader } from './tar-writer.ts';
 
@@ -13,7 +14,7 @@ export interface OciBlob extends AsyncDisposable {
 /** An image to be written. Layers bottom first; each is opened when its turn comes, and disposed of. */
 export interface OciImage {
   config: Buffer;
-  layers: readonly { diffId: string; open(): Promise<OciBlob> }[];
+  layers: readonly { diffId: string; open: () => Promise<OciBlob> }[];
   compression: 'gzip' | 'uncompressed';
   /** Media types of the OCI image specification, else those of Docker. */
   isOci: boolean;
@@ -28,7 +29,8 @@ export interface OciArchiveOptions {
   annotations: ReadonlyMap<string, string>;
   /** `manifest.json` as well, which `docker load` reads. */
   hasDockerManifest: boolean;
-  told: (descriptor: OciDescriptor) => void;
+  /** `config`, `manifest` or `manifest list`; the last one is what the names mean. */
+  told: (kind: string, descriptor: OciDescriptor) => void;
 }
 
 export interface OciDescriptor {
@@ -41,12 +43,14 @@ export interface OciDescriptor {
 
 /** Of the OCI image specification. */
 export const IMAGE_TYPES = {
+  index: 'application/vnd.oci.image.index.v1+json',
   manifest: 'application/vnd.oci.image.manifest.v1+json',
   config: 'application/vnd.oci.image.config.v1+json',
   gzip: 'application/vnd.oci.image.layer.v1.tar+gzip',
   uncompressed: 'application/vnd.oci.image.layer.v1.tar',
 };
 const DOCKER = {
+  index: 'application/vnd.docker.distribution.manifest.list.v2+json',
   manifest: 'application/vnd.docker.distribution.manifest.v2+json',
   config: 'application/vnd.docker.container.image.v1+json',
   gzip: 'application/vnd.docker.image.rootfs.diff.tar.gzip',
@@ -55,56 +59,87 @@ const DOCKER = {
 const BLOBS = 'blobs/sha256/';
 
 /**
- * An image as an OCI layout in a tar (https://github.com/opencontainers/image-spec/blob/main/image-layout.md): blobs,
- * each once, then the documents. `told` is called with the manifest's descriptor before these. Same image, same bytes.
+ * Images of one build as an OCI layout in a tar (https://github.com/opencontainers/image-spec/blob/main/image-layout.md):
+ * blobs, each once, then the documents. Several images have an index. Same images, same bytes.
  */
 export async function* ociArchive(
-  image: OciImage,
+  images: readonly OciImage[],
   { names, annotations, hasDockerManifest, told }: OciArchiveOptions,
 ): AsyncGenerator<Buffer> {
-  const types = image.isOci ? IMAGE_TYPES : DOCKER;
   yield writeHeader({ name: 'blobs/', kind: 'directory', mtime: 0 });
   yield writeHeader({ name: BLOBS, kind: 'directory', mtime: 0 });
-  const layers = new Map<string, OciDescriptor>();
-  const written = new Set<string>();
-  for (const layer of image.layers) {
-    if (layers.has(layer.diffId)) {
-      continue;
+  const blobs = new Blobs();
+  const manifests: OciDescriptor[] = [];
+  const items: object[] = [];
+  for (const image of images) {
+    const types = image.isOci ? IMAGE_TYPES : DOCKER;
+    for (const layer of image.layers) {
+      yield* blobs.layer(layer, types[image.compression]);
     }
-    await using blob = await layer.open();
+    const layers = image.layers.map(({ diffId }) => blobs.layerOf(diffId));
+    const config = descriptorOf(types.config, image.config);
+    yield* blobs.bytes(config, image.config);
+    told('config', config);
+    const manifest = imageManifest({ types, config, layers, annotations: image.annotations });
+    const descriptor = descriptorOf(types.manifest, manifest);
+    yield* blobs.bytes(descriptor, manifest);
+    told('manifest', descriptor);
+    manifests.push({ ...descriptor, platform: image.platform });
+    items.push({
+      Config: blobName(config.digest),
+      RepoTags:
+        names.length === 0 ? null : names.map((name) => name.replace(/^docker\.io\/(?:library\/)?/, '')),
+      Layers: layers.map(({ digest }) => blobName(digest)),
+    });
+  }
+  let [root] = manifests;
+  if (manifests.length > 1) {
+    const types = images[0]?.isOci === true ? IMAGE_TYPES : DOCKER;
+    const list = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: types.index, manifests }));
+    root = descriptorOf(types.index, list);
+    yield* blobs.bytes(root, list);
+    told('manifest list', root);
+  }
+  yield* file('index.json', indexOf(root === undefined ? [] : [root], names, annotations));
+  if (hasDockerManifest) {
+    yield* file('manifest.json', Buffer.from(JSON.stringify(items)));
+  }
+  yield* file('oci-layout', Buffer.from('{"imageLayoutVersion":"1.0.0"}'));
+  yield TAR_END;
+}
+
+/** What is written already. */
+class Blobs {
+  readonly #layers = new Map<string, OciDescriptor>();
+  readonly #written = new Set<string>();
+
+  layerOf(diffId: string): OciDescriptor {
+    const layer = this.#layers.get(diffId);
+    invariant(layer !== undefined, `layer ${diffId} is not in the archive`);
+    return layer;
+  }
+
+  async *layer({ diffId, open }: OciImage['layers'][number], mediaType: string): AsyncGenerator<Buffer> {
+    if (this.#layers.has(diffId)) {
+      return;
+    }
+    await using blob = await open();
     const { digest, bytes: size } = blob;
-    layers.set(layer.diffId, { mediaType: types[image.compression], digest, size });
-    if (!written.has(digest)) {
-      written.add(digest);
+    this.#layers.set(diffId, { mediaType, digest, size });
+    if (!this.#written.has(digest)) {
+      this.#written.add(digest);
       yield writeHeader({ name: blobName(digest), kind: 'file', size, mtime: 0 });
       yield* blob.read();
       yield padding(size);
     }
   }
-  const config = descriptorOf(types.config, image.config);
-  const manifest = imageManifest({
-    types,
-    config,
-    layers: image.layers.map(({ diffId }) => layers.get(diffId)).filter((layer) => layer !== undefined),
-    annotations: image.annotations,
-  });
-  const descriptor = descriptorOf(types.manifest, manifest);
-  told(descriptor);
-  yield* file(blobName(config.digest), image.config);
-  yield* file(blobName(descriptor.digest), manifest);
-  yield* file('index.json', indexOf({ ...descriptor, platform: image.platform }, names, annotations));
-  if (hasDockerManifest) {
-    const layerNames = image.layers.map(({ diffId }) => blobName(layers.get(diffId)?.digest ?? ''));
-    const item = {
-      Config: blobName(config.digest),
-      RepoTags:
-        names.length === 0 ? null : names.map((name) => name.replace(/^docker\.io\/(?:library\/)?/, '')),
-      Layers: layerNames,
-    };
-    yield* file('manifest.json', Buffer.from(JSON.stringify([item])));
+
+  *bytes({ digest }: OciDescriptor, content: Buffer): Generator<Buffer> {
+    if (!this.#written.has(digest)) {
+      this.#written.add(digest);
+      yield* file(blobName(digest), content);
+    }
   }
-  yield* file('oci-layout', Buffer.from('{"imageLayoutVersion":"1.0.0"}'));
-  yield TAR_END;
 }
 
 /** The manifest of an image, its layers bottom first; one that it has twice is there twice. Pure. */
@@ -132,23 +167,24 @@ export function imageManifest({
 
 /** An entry for each name, as containerd writes them. */
 function indexOf(
-  descriptor: OciDescriptor,
+  roots: readonly OciDescriptor[],
   names: readonly string[],
   annotations: ReadonlyMap<string, string>,
 ): Buffer {
   const own = Object.fromEntries(annotations);
-  const named = names.map((name) => ({
-    ...descriptor,
-    annotations: {
-      ...own,
-      'io.containerd.image.name': name,
-      'org.opencontainers.image.ref.name': name.slice(name.lastIndexOf(':') + 1),
-    },
-  }));
-  const manifests =
-    named.length > 0 ? named : [{ ...descriptor, ...(annotations.size > 0 && { annotations: own }) }];
-  const index = { schemaVersion: 2, mediaType: 'application/vnd.oci.image.index.v1+json', manifests };
-  return Buffer.from(JSON.stringify(index));
+  const manifests = roots.flatMap((root) =>
+    names.length === 0
+      ? [{ ...root, ...(annotations.size > 0 && { annotations: own }) }]
+      : names.map((name) => ({
+          ...root,
+          annotations: {
+            ...own,
+            'io.containerd.image.name': name,
+            'org.opencontainers.image.ref.name': name.slice(name.lastIndexOf(':') + 1),
+          },
+        })),
+  );
+  return Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: IMAGE_TYPES.index, manifests }));
 }
 
 function* file(name: string, content: Buffer): Generator<Buffer> {

@@ -11,6 +11,8 @@ import type { ExecOp, HeldSource, LocalSource, Op } from '../graph/op.ts';
 import type { FrontendOptions } from './options.ts';
 
 interface Given {
+  /** One of those that the client asks for; `''` = it asks for none. */
+  platform: string;
   session: BuildSession;
   entitlements: readonly string[];
   ignorePatterns: readonly string[];
@@ -31,8 +33,8 @@ export function buildOptions(options: FrontendOptions, given: Given): BuildOptio
     args: options.args,
     labels: options.labels,
     buildPlatform: hostPlatform(),
-    targetPlatform: options.platform === '' ? undefined : parsePlatform(options.platform, 'platform'),
-    isMultiPlatform: false,
+    targetPlatform: asker.platform === '' ? undefined : parsePlatform(asker.platform, 'platform'),
+    isMultiPlatform: options.platforms.length > 1,
     context: asker.context ?? local(asker, options.contextName, asker.ignorePatterns),
     ignorePatterns: asker.ignorePatterns,
     contexts: new Map([...options.contexts].map(([name, value]) => [name, contextOf(name, value, asker)])),

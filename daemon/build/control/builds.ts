@@ -39,11 +39,12 @@ import { readCacheExports } from './cache-options.ts';
 import { exportCaches } from './export-caches.ts';
 import { EndedBuilds } from './ended-builds.ts';
 import { exportAll } from '../export/export.ts';
-import { exportedImage } from '../export/exported-image.ts';
+import { exportedImages } from '../export/exported-image.ts';
 import type { ExportDeps } from '../export/ports.ts';
 import { readOutputs, type Output } from '../export/read-outputs.ts';
 import { refuseOtherEntitlements } from './entitlements.ts';
 import { buildGraph } from '../llb/graph-build.ts';
+import { refusePlatforms, refuseReturnedPlatforms } from '../export/refuse-platforms.ts';
 import { RunningBuild, type BuildFacts } from './running-build.ts';
 
 export interface BuildsDeps {
@@ -98,6 +99,7 @@ export class Builds implements BuildkitPort {
     const caches = { exports: readCacheExports(request.cacheExports), imports: request.cacheImports };
     this.#refuseNames(outputs);
     const { frontend, attributes, definition } = request;
+    refusePlatforms(attributes.get('platform'), outputs, caches.exports);
     const isReturned = frontend === '' && definition === undefined;
     const { ref, session, entitlements } = request;
     return await this.#during({ ref, session, entitlements, caches }, signal, async (running) => {
@@ -128,6 +130,7 @@ export class Builds implements BuildkitPort {
   }
 
   async solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult> {
+    refuseReturnedPlatforms(request.options.get('platform'));
     const running = await this.#find(ref, signal);
     const abort = (): void => running.cancel('the client gave the build up');
     signal.addEventListener('abort', abort, { once: true });
@@ -223,6 +226,7 @@ export class Builds implements BuildkitPort {
   ): { updates: AsyncIterable<BuildUpdate>; image: Promise<string> } {
     const outputs = readOutputs(asked);
     this.#refuseNames(outputs);
+    refusePlatforms(attributes.get('platform'), outputs, []);
     const ref = id === '' ? `${session}:${this.#deps.clock.nowNano()}` : id;
     const begun = withResolvers<RunningBuild>();
     const facts = { ref, session, entitlements: [], caches: { exports: [], imports: [] } };
@@ -314,7 +318,7 @@ export class Builds implements BuildkitPort {
     }
     const { exports, sessions } = this.#deps;
     const session = await sessions.get(id, signal);
-    return await exportAll(exports, exportedImage(image), outputs, { session, vertices, signal });
+    return await exportAll(exports, exportedImages(image), outputs, { session, vertices, signal });
   }
 
   async #exportCaches(

@@ -2,7 +2,7 @@ import type { NamedCache } from '../../../api/types/build/ports.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { BuildError } from '../../base/build-error.ts';
-import { isEngineError, type EngineError } from '../../base/errors.ts';
+import { invariant, isEngineError, type EngineError } from '../../base/errors.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import { parseDockerfile } from '../dockerfile/parse.ts';
 import type { Answer } from '../frontend/answers/answer.ts';
@@ -65,13 +65,44 @@ export async function buildDockerfile(
   using sources = await loadSources(build, options);
   const { definition } = sources;
   refuseOtherSyntax(definition);
-  using read = new Reading(build, options, sources);
+  const [platform = ''] = options.platforms;
   if (options.subrequest !== '') {
+    using read = new Reading(build, { options, platform, sources });
     return { answer: await read.answer(options.subrequest) };
   }
+  const images: BuiltImage[] = [];
+  try {
+    for (const each of options.platforms.length === 0 ? [''] : options.platforms) {
+      images.push(await buildFor(build, each, { options, sources, imports }));
+    }
+  } catch (error) {
+    release(images);
+    throw error;
+  }
+  return { image: together(images) };
+}
+
+/** For one platform; `''` = none is asked for. */
+async function buildFor(
+  build: DockerfileBuild,
+  platform: string,
+  {
+    options,
+    sources,
+    imports,
+  }: { options: FrontendOptions; sources: LoadedSources; imports: readonly CacheImport[] },
+): Promise<BuiltImage> {
+  using read = new Reading(build, { options, platform, sources });
   const graph = await read.graph();
   const { epochSeconds, isCacheInline: isInline } = options;
-  return { image: await solveGraph(build, definition, { graph, isInline, imports, epochSeconds }) };
+  return await solveGraph(build, sources.definition, { graph, isInline, imports, epochSeconds });
+}
+
+/** The first of them, with the others; at least one. Pure. */
+function together(images: readonly BuiltImage[]): BuiltImage {
+  const [first, ...others] = images;
+  invariant(first !== undefined, 'a build without a platform');
+  return others.length === 0 ? first : { ...first, others, [Symbol.dispose]: () => release(images) };
 }
 
 /** A Dockerfile that is read. Images that it names are here, and held, until it is disposed of. */
@@ -85,14 +116,14 @@ class Reading implements Disposable {
 
   constructor(
     build: DockerfileBuild,
-    options: FrontendOptions,
-    { definition, ignorePatterns, context }: LoadedSources,
+    { options, platform, sources }: { options: FrontendOptions; platform: string; sources: LoadedSources },
   ) {
     this.#build = build;
     this.#localSessions = options.localSessions;
-    this.#definition = definition;
+    this.#definition = sources.definition;
     this.#check = options.check;
-    this.#options = buildOptions(options, { ...build, ignorePatterns, context });
+    const { ignorePatterns, context } = sources;
+    this.#options = buildOptions(options, { ...build, platform, ignorePatterns, context });
   }
 
   async graph(): Promise<BuildGraph> {

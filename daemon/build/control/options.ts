@@ -23,7 +23,7 @@ export interface FrontendOptions {
   args: ReadonlyMap<string, string>;
   labels: ReadonlyMap<string, string>;
   /** `''` = that of this host. */
-  platform: string;
+  platforms: readonly string[];
   /** Stages whose results are made anew. */
   noCache: 'all' | readonly string[];
   pulls: boolean;
@@ -98,7 +98,7 @@ export function readOptions(attributes: Attributes): FrontendOptions {
     target: text('target'),
     args: new Map([...prefixed(attributes, 'build-arg:')].filter(([name]) => !name.startsWith('BUILDKIT_'))),
     labels: prefixed(attributes, 'label:'),
-    platform: text('platform'),
+    platforms: [...new Set(words(text('platform')))],
     noCache: noCache === undefined ? [] : noCache === '' ? 'all' : words(noCache),
     pulls: text('image-resolve-mode') === 'pull',
     network: text('force-network-mode'),
@@ -133,9 +133,6 @@ function refuse(attributes: Attributes): void {
     if (!isRead && value !== '') {
       throw notImplemented(`option ${name}=${value} of the frontend dockerfile.v0 is not supported yet`);
     }
-  }
-  if (attributes.get('platform')?.includes(',') === true) {
-    throw notImplemented(`several platforms at once are not supported: ${attributes.get('platform')}`);
   }
 }
 

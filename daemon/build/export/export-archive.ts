@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { ociArchive, type OciDescriptor } from '../../../storage/image-archives/oci-archive.ts';
-import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import {
   canonicalRepository,
   parseReference,
@@ -11,45 +10,40 @@ import { sendTarball, type ExportTo } from './export-files.ts';
 import type { ExportDeps } from './ports.ts';
 import type { ArchiveOutput } from './read-outputs.ts';
 
-/** Gives an image to the client as a tarball: layers pass through, one is on disk at a time. */
+/** Gives images to the client as a tarball: layers pass through, one is on disk at a time. */
 export async function exportArchive(
   { layers }: ExportDeps,
-  { layerIds, config }: ExportedImage,
+  images: readonly ExportedImage[],
   output: ArchiveOutput,
   to: ExportTo,
 ): Promise<ReadonlyMap<string, string>> {
   const { format, compression, isOci, annotations } = output;
-  const { os, architecture, variant } = parseImageConfig(config, 'image');
-  const diffIds = layers.diffIds(layerIds);
   const names = output.names.map((name) => fullName(name));
-  const configDigest = `sha256:${createHash('sha256').update(config).digest('hex')}`;
   return await to.vertices.run(`exporting to ${format} image format`, async (vertex) => {
-    let manifest: OciDescriptor | undefined;
-    const image = {
-      config,
-      layers: layerIds.map((layerId, position) => ({
+    let last: OciDescriptor | undefined;
+    const given = images.map(({ layerIds, config, platform }) => {
+      const diffIds = layers.diffIds(layerIds);
+      const opened = layerIds.map((layerId, position) => ({
         diffId: diffIds[position] ?? '',
         open: () => layers.blob(layerId, { compression, signal: to.signal }),
-      })),
-      compression,
-      isOci,
-      platform: { os, architecture, ...(variant !== '' && { variant }) },
-      annotations,
+      }));
+      return { config, layers: opened, compression, isOci, platform, annotations };
+    });
+    const told = (kind: string, descriptor: OciDescriptor): void => {
+      vertex.progress(`exporting ${kind} ${descriptor.digest}`, { isLast: true });
+      last = kind === 'config' ? last : descriptor;
     };
-    const told = (descriptor: OciDescriptor): void => {
-      manifest = descriptor;
-      vertex.progress('exporting layers', { isLast: true });
-      vertex.progress(`exporting manifest ${descriptor.digest}`, { isLast: true });
-      vertex.progress(`exporting config ${configDigest}`, { isLast: true });
-    };
+    vertex.progress('exporting layers', {});
     const hasDockerManifest = format === 'docker';
     const options = { names, annotations: output.descriptorAnnotations, hasDockerManifest, told };
-    await sendTarball(to, ociArchive(image, options), vertex);
-    const described = { ...manifest };
+    await sendTarball(to, ociArchive(given, options), vertex);
+    vertex.progress('exporting layers', { isLast: true });
+    const config = images[0]?.config ?? '';
+    const configDigest = `sha256:${createHash('sha256').update(config).digest('hex')}`;
     return new Map([
-      ['containerimage.digest', manifest?.digest ?? ''],
-      ['containerimage.config.digest', configDigest],
-      ['containerimage.descriptor', Buffer.from(JSON.stringify(described)).toString('base64')],
+      ['containerimage.digest', last?.digest ?? ''],
+      ['containerimage.descriptor', Buffer.from(JSON.stringify(last ?? {})).toString('base64')],
+      ...(images.length === 1 ? [['containerimage.config.digest', configDigest] as const] : []),
       ...(names.length > 0 ? [['image.name', names.join(',')] as const] : []),
     ]);
   });

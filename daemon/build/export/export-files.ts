@@ -1,11 +1,13 @@
-import type { Readable } from 'node:stream';
 import type { BuildSession, SendTarget } from '../../../api/types/build/session.ts';
+import { formatPlatform } from '../../../storage/image/platform.ts';
+import { notImplemented } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { Vertex, Vertices } from '../control/vertices.ts';
 import type { ExportedImage } from './exported-image.ts';
 import type { ExportDeps } from './ports.ts';
 import { sendFiles } from './send-files.ts';
-import { withTreeTar } from './tree-tar.ts';
+import type { FilesOutput } from './read-outputs.ts';
+import { treesTar, type TarredTree } from './tree-tar.ts';
 
 export interface ExportTo {
   session: BuildSession;
@@ -14,49 +16,56 @@ export interface ExportTo {
   signal: AbortSignal;
 }
 
-/** Gives the files of an image to the client, which makes them in a directory of its user's, or keeps their tar. */
+/** Gives the files of images to the client, which makes them in a directory of its user's, or keeps their tar. */
 export async function exportFiles(
   deps: ExportDeps,
-  { layerIds, epochSeconds }: Pick<ExportedImage, 'layerIds' | 'epochSeconds'>,
-  kind: 'local' | 'tar',
+  images: readonly ExportedImage[],
+  { kind, isSplit }: FilesOutput,
   { session, target, vertices, signal }: ExportTo,
 ): Promise<void> {
   const name = kind === 'local' ? 'exporting to client directory' : 'exporting to client tarball';
-  const mtime = epochSeconds === undefined ? undefined : { seconds: epochSeconds, nanoseconds: 0 };
+  const trees = treesOf(images, isSplit);
   await vertices.run(name, async (vertex) => {
-    await withTreeTar(deps, { layerIds, mtime }, async (tar) => {
-      if (kind === 'tar') {
-        await sendTarball({ session, target, signal }, tar, vertex);
-        return;
-      }
-      await using sending = session.sendFiles(target, signal);
-      let bytes = 0;
-      await sendFiles(
-        deps.spools,
-        { tar, sending },
-        {
-          signal,
-          sent: (current) => {
-            bytes = current;
-            vertex.progress('copying files', { current });
-          },
-        },
-      );
-      vertex.progress('copying files', { current: bytes, isLast: true });
-    });
+    const tar = treesTar(deps, trees);
+    if (kind === 'tar') {
+      await sendTarball({ session, target, signal }, tar, vertex);
+      return;
+    }
+    await using sending = session.sendFiles(target, signal);
+    let bytes = 0;
+    const sent = (current: number): void => {
+      bytes = current;
+      vertex.progress('copying files', { current });
+    };
+    await sendFiles(deps.spools, { tar, sending }, { signal, sent });
+    vertex.progress('copying files', { current: bytes, isLast: true });
   });
+}
+
+/** In the order of their folders. Throws not_implemented for several that would be one. Pure. */
+function treesOf(images: readonly ExportedImage[], isSplit: boolean): TarredTree[] {
+  const isOne = images.length === 1;
+  if (!isOne && !isSplit) {
+    throw notImplemented('platform-split=false is not supported for several platforms at once');
+  }
+  return images
+    .map(({ layerIds, platform, epochSeconds }) => ({
+      layerIds,
+      folder: isOne ? undefined : formatPlatform(platform).replaceAll('/', '_'),
+      mtime: epochSeconds === undefined ? undefined : { seconds: epochSeconds, nanoseconds: 0 },
+    }))
+    .toSorted((a, b) => ((a.folder ?? '') < (b.folder ?? '') ? -1 : 1));
 }
 
 /** Sends a tarball as it comes. */
 export async function sendTarball(
   { session, target, signal }: Pick<ExportTo, 'session' | 'target' | 'signal'>,
-  tar: AsyncIterable<Buffer> | Readable,
+  tar: AsyncIterable<Buffer>,
   vertex: Vertex,
 ): Promise<void> {
   let current = 0;
   async function* counted(): AsyncGenerator<Buffer> {
-    // Nobody sets an encoding: pieces of a stream are Buffers.
-    for await (const piece of tar as AsyncIterable<Buffer>) {
+    for await (const piece of tar) {
       yield piece;
       current += piece.length;
       vertex.progress('sending tarball', { current });

@@ -1,16 +1,16 @@
-import { unreachable } from '../../base/errors.ts';
+import { invariant, unreachable } from '../../base/errors.ts';
 import { datedConfig } from './dated-config.ts';
-import type { ExportedImage } from './exported-image.ts';
+import { exportArchive } from './export-archive.ts';
 import { exportFiles, type ExportTo } from './export-files.ts';
 import { exportImage } from './export-image.ts';
-import { exportArchive } from './export-archive.ts';
+import type { ExportedImage } from './exported-image.ts';
 import type { ExportDeps } from './ports.ts';
 import type { Output } from './read-outputs.ts';
 
-/** Gives an image to each output, one after the other; answers what the client is told of all of them. */
+/** Gives what was built to each output, one after the other; answers what the client is told of all of them. */
 export async function exportAll(
   deps: ExportDeps,
-  built: ExportedImage,
+  built: readonly ExportedImage[],
   outputs: readonly Output[],
   to: Omit<ExportTo, 'target'>,
 ): Promise<ReadonlyMap<string, string>> {
@@ -18,7 +18,8 @@ export async function exportAll(
   for (const [position, output] of outputs.entries()) {
     to.signal.throwIfAborted();
     const target = { output: position, facts: new Map<string, string>() };
-    const facts = await exportOne(deps, datedImage(built, output.epochSeconds), output, { ...to, target });
+    const images = built.map((image) => datedImage(image, output.epochSeconds));
+    const facts = await exportOne(deps, images, output, { ...to, target });
     facts.forEach((value, name) => told.set(name, value));
   }
   return told;
@@ -26,19 +27,23 @@ export async function exportAll(
 
 async function exportOne(
   deps: ExportDeps,
-  image: ExportedImage,
+  images: readonly ExportedImage[],
   output: Output,
   to: ExportTo,
 ): Promise<ReadonlyMap<string, string>> {
   switch (output.kind) {
-    case 'image':
+    case 'image': {
+      const [image] = images;
+      // Several were refused before the build began.
+      invariant(image !== undefined && images.length === 1, `${images.length} images for the store`);
       return await exportImage(deps, image, output, to);
+    }
     case 'local':
     case 'tar':
-      await exportFiles(deps, image, output.kind, to);
+      await exportFiles(deps, images, output, to);
       return new Map();
     case 'archive':
-      return await exportArchive(deps, image, output, to);
+      return await exportArchive(deps, images, output, to);
     default:
       return unreachable(output);
   }

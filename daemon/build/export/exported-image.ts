@@ -1,3 +1,5 @@
+import { parseImageConfig } from '../../../storage/image/image-config.ts';
+import type { Platform } from '../../../storage/image/platform.ts';
 import { notImplemented } from '../../base/errors.ts';
 import type { BuiltImage } from '../ports.ts';
 import { layersOfTree } from '../snapshots/tree.ts';
@@ -6,14 +8,22 @@ import { layersOfTree } from '../snapshots/tree.ts';
 export interface ExportedImage {
   layerIds: readonly number[];
   config: Buffer;
+  platform: Platform;
   /** Seconds since 1970: when the build says that it was made. */
   epochSeconds: number | undefined;
 }
 
-/** Throws not_implemented for files of a client that nothing was done with: they are no layers. */
-export function exportedImage({ tree, config, epochSeconds }: BuiltImage): ExportedImage {
-  if (tree?.content.kind === 'files') {
-    throw notImplemented('a directory without any step is not supported as the result of a build');
-  }
-  return { layerIds: layersOfTree(tree), config, epochSeconds };
+/**
+ * One for each platform, at least one. Throws not_implemented for files of a client that nothing was done with: they
+ * are no layers.
+ */
+export function exportedImages(image: BuiltImage): ExportedImage[] {
+  return [image, ...(image.others ?? [])].map(({ tree, config, epochSeconds }) => {
+    if (tree?.content.kind === 'files') {
+      throw notImplemented('a directory without any step is not supported as the result of a build');
+    }
+    const { os, architecture, variant } = parseImageConfig(config, 'image');
+    const platform = { os, architecture, ...(variant !== '' && { variant }) };
+    return { layerIds: layersOfTree(tree), config, platform, epochSeconds };
+  });
 }

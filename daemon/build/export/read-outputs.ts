@@ -10,8 +10,15 @@ export interface AskedOutput {
 export type Output =
   | ImageOutput
   /** Files, each by itself or all in a tar. */
-  | { kind: 'local' | 'tar'; epochSeconds: number | undefined }
+  | FilesOutput
   | ArchiveOutput;
+
+export interface FilesOutput {
+  kind: 'local' | 'tar';
+  /** Results for several platforms each have a folder of their own: `linux_arm64`. */
+  isSplit: boolean;
+  epochSeconds: number | undefined;
+}
 
 /** An image in the store. */
 export interface ImageOutput {
@@ -71,10 +78,8 @@ function outputOf(type: string, left: Map<string, string>): Output {
       return imageOf(left, epochSeconds);
     case 'local':
     case 'tar':
-      // Says something of results for several platforms alone.
-      flagOf(left, 'platform-split', true);
       only(left, 'mode', ['copy']);
-      return { kind: type, epochSeconds };
+      return { kind: type, isSplit: flagOf(left, 'platform-split', true), epochSeconds };
     case 'oci':
     case 'docker':
       return archiveOf(type, left, epochSeconds);

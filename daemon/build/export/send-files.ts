@@ -26,7 +26,7 @@ export interface SendFilesOptions {
  */
 export async function sendFiles(
   spools: ExportDeps['spools'],
-  { tar, sending }: { tar: Readable; sending: FileSending },
+  { tar, sending }: { tar: AsyncIterable<Buffer>; sending: FileSending },
   options: SendFilesOptions,
 ): Promise<void> {
   const listing = new FileListing();
@@ -53,10 +53,13 @@ export async function sendFiles(
 }
 
 /** What passes is listed, and the client told of it. */
-async function* list(tar: Readable, listing: FileListing, sending: FileSending): AsyncGenerator<Buffer> {
+async function* list(
+  tar: AsyncIterable<Buffer>,
+  listing: FileListing,
+  sending: FileSending,
+): AsyncGenerator<Buffer> {
   const parser = new TarParser(listing, 'files for the client');
-  // Nobody sets an encoding: its pieces are Buffers.
-  for await (const chunk of tar as AsyncIterable<Buffer>) {
+  for await (const chunk of tar) {
     parser.push(chunk);
     const stats = listing.take();
     if (stats.length > 0) {

@@ -1,28 +1,62 @@
 import type { Readable } from 'node:stream';
 import { openReadRoot } from '../../../storage/contexts/roots.ts';
-import type { FileTime } from '../../base/kernel/file-status.ts';
+import { TAR_END } from '../../../storage/tar/encode.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { failpoint } from '../../base/failpoint.ts';
+import type { FileTime } from '../../base/kernel/file-status.ts';
 import type { ExportDeps } from './ports.ts';
 
+/** Files of layers on top of each other. */
+export interface TarredTree {
+  layerIds: readonly number[];
+  /** The folder that they are in; undefined = names without anything in front. */
+  folder: string | undefined;
+  /** Of all files, in place of their own. */
+  mtime: FileTime | undefined;
+}
+
 /**
- * The files of layers on top of each other as a tar without a folder of its own in front, for as long as `use` lasts.
- * What upper layers deleted is not in it. `mtime`: of all files, in place of their own.
+ * One tar of trees, one after the other, each opened when its turn comes. What upper layers deleted is not in it. Who
+ * stops reading gives all of it back.
  */
-export async function withTreeTar<T>(
-  deps: ExportDeps,
-  { layerIds, mtime }: { layerIds: readonly number[]; mtime: FileTime | undefined },
-  use: (tar: Readable) => Promise<T>,
-): Promise<T> {
+export async function* treesTar(deps: ExportDeps, trees: readonly TarredTree[]): AsyncGenerator<Buffer> {
+  for (const [position, tree] of trees.entries()) {
+    if (position === trees.length - 1) {
+      yield* treeTar(deps, tree);
+    } else {
+      yield* withoutEnd(treeTar(deps, tree));
+    }
+  }
+}
+
+/** The end of one tar is no end of all of them. */
+async function* withoutEnd(tar: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0);
+  for await (const piece of tar) {
+    const bytes = Buffer.concat([held, piece]);
+    const ready = Math.max(0, bytes.length - TAR_END.length);
+    yield bytes.subarray(0, ready);
+    held = bytes.subarray(ready);
+  }
+}
+
+async function* treeTar(deps: ExportDeps, { layerIds, folder, mtime }: TarredTree): AsyncGenerator<Buffer> {
   failpoint('build.export.tree');
   await using read = await openReadRoot(deps, deps.layers.lowers(layerIds));
   const { view } = read;
   const { promise: released, resolve } = withResolvers<undefined>();
-  const tar = deps.archives.tar({ view, handle: { fd: view.root, path: '' }, ...(mtime && { mtime }) }, () =>
-    resolve(undefined),
+  const tar: Readable = deps.archives.tar(
+    {
+      view,
+      handle: { fd: view.root, path: '' },
+      ...(folder !== undefined && { name: folder }),
+      ...(mtime && { mtime }),
+    },
+    () => resolve(undefined),
   );
   try {
-    return await use(tar);
+    // Nobody sets an encoding: its pieces are Buffers.
+    yield* tar as AsyncIterable<Buffer>;
   } finally {
     tar.destroy();
     // The thread reads by descriptors of ours.

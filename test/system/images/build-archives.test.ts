@@ -112,6 +112,58 @@ describeEngine(
       await engine.http.ok('DELETE', '/images/loaded:1');
     });
 
+    test('several platforms: an index of their images; a folder for each in a directory', async () => {
+      const lines = [
+        'FROM --platform=$BUILDPLATFORM busybox AS made',
+        'ARG TARGETARCH',
+        'RUN echo $TARGETARCH >/for && mkdir /o && mv /for /o',
+        'FROM scratch',
+        'COPY --from=made /o /',
+      ];
+      const content = Buffer.from(lines.join('\n'));
+      const [before] = server.list;
+      server.list = [
+        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
+      ];
+      const options = { platform: 'linux/arm64,linux/amd64' };
+      const { told, tars } = await build(
+        [{ type: 'oci', attrs: { name: 'both:1' } }, { type: 'tar' }],
+        options,
+      );
+      const read = unpack(tars[0] ?? Buffer.alloc(0), 'both');
+      const { manifests } = JSON.parse(read('index.json').toString()) as { manifests: Descriptor[] };
+      expect(manifests.map(({ digest }) => digest)).toEqual([told.get('containerimage.digest')]);
+      const index = JSON.parse(blob(read, manifests[0] as Descriptor).toString()) as {
+        manifests: (Descriptor & { platform: object })[];
+      };
+      expect(index.manifests.map(({ platform }) => platform)).toEqual([
+        { os: 'linux', architecture: 'arm64' },
+        { os: 'linux', architecture: 'amd64' },
+      ]);
+      const configs = index.manifests.map((descriptor) => {
+        const { config } = JSON.parse(blob(read, descriptor).toString()) as { config: Descriptor };
+        return JSON.parse(blob(read, config).toString()) as { architecture: string };
+      });
+      expect(configs.map(({ architecture }) => architecture)).toEqual(['arm64', 'amd64']);
+      const file = unpack(tars[1] ?? Buffer.alloc(0), 'both-files');
+      expect(file('linux_amd64/for').toString()).toBe('amd64\n');
+      expect(file('linux_arm64/for').toString()).toBe('arm64\n');
+      server.takes = 'files';
+      server.sends.length = 0;
+      await client.build(server, [{ type: 'local' }], options);
+      expect(server.sends[0]?.listed.map(({ stat }) => String(stat.path))).toEqual([
+        'linux_amd64',
+        'linux_amd64/for',
+        'linux_arm64',
+        'linux_arm64/for',
+      ]);
+      server.takes = 'bytes';
+      await expect(build([{ type: 'moby' }], options)).rejects.toThrow(
+        'exporter image: several platforms at once are not supported: linux/arm64,linux/amd64',
+      );
+      server.list = before === undefined ? [] : [before];
+    });
+
     test('several outputs of one build', async () => {
       const { told, tars } = await build([
         { type: 'moby', attrs: { name: 'several:1' } },

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { datedConfig } from '../../../daemon/build/export/dated-config.ts';
+import { refusePlatforms, refuseReturnedPlatforms } from '../../../daemon/build/export/refuse-platforms.ts';
 import { readEpoch, readOutputs } from '../../../daemon/build/export/read-outputs.ts';
 
 const asked = (type: string, attributes: Record<string, string> = {}): Parameters<typeof readOutputs>[0] => [
@@ -13,7 +14,7 @@ test('outputs are read with their options', () => {
     { kind: 'image', names: ['a', 'b:2'], push: 'none', epochSeconds: undefined },
   ]);
   expect(readOutputs(asked('local', { dest: 'out', 'source-date-epoch': '5' }))).toEqual([
-    { kind: 'local', epochSeconds: 5 },
+    { kind: 'local', isSplit: true, epochSeconds: 5 },
   ]);
   expect(
     readOutputs(asked('docker', { name: 'a', compression: 'uncompressed', 'annotation-manifest.k': 'v' })),
@@ -68,4 +69,17 @@ test('an image of a moment has nothing in its history that is later', () => {
       { created: '1970-01-01T00:00:10Z' },
     ],
   });
+});
+
+test('several platforms at once go where there is room for them', () => {
+  const both = 'linux/amd64,linux/arm64';
+  for (const type of ['oci', 'local', 'tar']) {
+    expect(() => refusePlatforms(both, readOutputs(asked(type)), [])).not.toThrow();
+  }
+  expect(() => refusePlatforms('linux/arm64', readOutputs(asked('moby')), [])).not.toThrow();
+  expect(() => refusePlatforms(both, readOutputs(asked('moby')), [])).toThrow(
+    'exporter image: several platforms at once are not supported: linux/amd64,linux/arm64',
+  );
+  expect(() => refusePlatforms(both, readOutputs(asked('docker')), [])).toThrow('exporter docker: several');
+  expect(() => refuseReturnedPlatforms(both)).toThrow('several platforms at once are not supported');
 });
