@@ -18,7 +18,11 @@ export const execCreateSchema: Schema = struct({
 });
 
 /** Body of POST /containers/{id}/update (`ContainerUpdateRequest`). */
-export const containerUpdateSchema: Schema = struct({ ...resources, RestartPolicy: restartPolicy });
+export const containerUpdateSchema: Schema = struct({
+  ...resources,
+  Init: flag,
+  RestartPolicy: restartPolicy,
+});
 
 /** Body of POST /exec/{id}/start (`ExecStartRequest`). */
 export const execStartSchema: Schema = struct({ Detach: flag, Tty: flag, ConsoleSize: consoleSize });

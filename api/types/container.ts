@@ -51,6 +51,8 @@ export interface ContainerCreateRequest extends ContainerConfig {
 
 /** Body of POST /containers/{id}/update. */
 export interface ContainerUpdateRequest extends Resources {
+  /** Documented, and fixed when a container is made. */
+  Init?: boolean | null;
   RestartPolicy?: RestartPolicy;
 }
 

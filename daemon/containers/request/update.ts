@@ -39,6 +39,7 @@ const FIXED = [
   'Devices',
   'DeviceCgroupRules',
   'DeviceRequests',
+  'Init',
   'MemorySwappiness',
   'OomKillDisable',
   'Ulimits',
@@ -96,7 +97,7 @@ export function updateSpec(
   };
 }
 
-function refuseFixed(current: NormalHostConfig, asked: Resources): void {
+function refuseFixed(current: NormalHostConfig, asked: ContainerUpdateRequest): void {
   for (const field of FIXED) {
     if (!isEmpty(asked[field]) && !isDeepStrictEqual(asked[field], current[field])) {
       throw invalidArgument(`${field} of a container cannot be updated`, { details: { field } });

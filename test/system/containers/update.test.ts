@@ -176,6 +176,10 @@ describeEngine('update', (engine) => {
         message: 'Ulimits of a container cannot be updated (Ulimits: [{"Name":"nofile","Soft":1,"Hard":1}])',
       },
     ]);
+    expect(await update(id, { Init: true })).toEqual([
+      400,
+      { message: 'Init of a container cannot be updated (Init: true)' },
+    ]);
     // A client that sends back what it has read changes nothing.
     const { Ulimits = null } = (await engine.inspect(id)).HostConfig;
     expect((await update(id, { Ulimits, CpuShares: 100 }))[0]).toBe(200);
