@@ -73,3 +73,4 @@ export const readDirResponse = message({ entries: repeated(1, nested(stat)) });
 export const statFileRequest = message({ ref: field(1, text), path: field(2, text) });
 export const statFileResponse = message({ stat: optional(1, nested(stat)) });
 export const evaluateRequest = message({ ref: field(1, text) });
+export const inputsResponse = message({ definitions: mapped(1, nested(definition)) });

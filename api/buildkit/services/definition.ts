@@ -22,6 +22,27 @@ export function sentDefinition(made: FrontendResult['definition']): { def?: Spar
     : { def: { def: [...made.operations], metadata: new Map([[made.digest, NO_NOTES]]) } };
 }
 
+/** A graph that goes back to the client that sent it. */
+export function messageOf({ operations, notes, files, places }: BuildDefinition): DefinitionMessage {
+  const metadata = [...notes].map(([digest, { isFresh, description, capabilities }]) => {
+    const caps = new Map(capabilities.map((name) => [name, true]));
+    return [digest, { ignoreCache: isFresh, description: new Map(description), caps }] as const;
+  });
+  const locations = [...places].map(([digest, all]) => {
+    const found = all.map(({ file, from, to }) => ({
+      sourceIndex: file,
+      ranges: [{ start: { line: from }, end: { line: to } }],
+    }));
+    return [digest, { locations: found }] as const;
+  });
+  const infos = files.map(({ name, data }) => ({ filename: name, data: Buffer.from(data) }));
+  return {
+    def: [...operations],
+    metadata: new Map(metadata),
+    source: { locations: new Map(locations), infos },
+  };
+}
+
 const NO_NOTES = {
   ignoreCache: false,
   description: new Map<string, string>(),

@@ -4,6 +4,7 @@ import type { Sparse } from '../../../daemon/base/wire/protobuf.ts';
 import { empty } from '../proto/common.ts';
 import {
   evaluateRequest,
+  inputsResponse,
   readDirRequest,
   readDirResponse,
   readFileRequest,
@@ -17,11 +18,19 @@ import type { StatMessage } from '../proto/session.ts';
 import type { RpcMethod } from '../rpc/server.ts';
 import { goMode } from '../session/go-mode.ts';
 import { buildOf } from './build-id.ts';
+import { messageOf } from './definition.ts';
 import { unary } from './method.ts';
 
 /** What a frontend asks of images and of results that it has had solved. Results are there when `Solve` answers. */
 export function resultMethods(port: BuildkitPort): [string, RpcMethod][] {
   return [
+    [
+      'Inputs',
+      unary(empty, inputsResponse, async (_request, { metadata, signal }) => {
+        const inputs = await port.inputs(buildOf(metadata), signal);
+        return { definitions: new Map([...inputs].map(([name, each]) => [name, messageOf(each)])) };
+      }),
+    ],
     [
       'ResolveImageConfig',
       unary(resolveImageRequest, resolveImageResponse, async (request, { metadata, signal }) => {

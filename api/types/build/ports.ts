@@ -123,6 +123,8 @@ export interface BuildkitPort {
     outcome: { result: string; config?: Buffer } | { error: Error },
     signal: AbortSignal,
   ): Promise<void>;
+  /** Graphs that the client gave its own build as inputs, by name. */
+  inputs(ref: string, signal: AbortSignal): Promise<ReadonlyMap<string, BuildDefinition>>;
   /** `digest` of its manifest, `''` where none is known. */
   resolveImage(
     ref: string,

@@ -11,6 +11,7 @@ import type {
   UsageEntry,
 } from '../../../api/types/build/ports.ts';
 import type { BuildSession, SentStat } from '../../../api/types/build/session.ts';
+import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import type { BuildUpdate } from '../../../api/types/build/status.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withTimeout } from '../../base/concurrency/timeout.ts';
@@ -101,10 +102,9 @@ export class Builds implements BuildkitPort {
     const { frontend, attributes, definition } = request;
     refusePlatforms(attributes.get('platform'), outputs, caches.exports);
     const isReturned = frontend === '' && definition === undefined;
-    const { ref, session, entitlements } = request;
-    return await this.#during({ ref, session, entitlements, caches }, signal, async (running) => {
+    const { ref, session, entitlements, inputs } = request;
+    return await this.#during({ ref, session, entitlements, caches, inputs }, signal, async (running) => {
       if (!isReturned) {
-        const { inputs } = request;
         await this.#frontend(running, {
           frontend,
           options: attributes,
@@ -147,6 +147,10 @@ export class Builds implements BuildkitPort {
     signal: AbortSignal,
   ): Promise<void> {
     (await this.#find(ref, signal)).return(outcome);
+  }
+
+  async inputs(ref: string, signal: AbortSignal): Promise<ReadonlyMap<string, BuildDefinition>> {
+    return (await this.#find(ref, signal)).inputs;
   }
 
   async resolveImage(

@@ -1,3 +1,4 @@
+import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import type { FrontendResult, NamedCache } from '../../../api/types/build/ports.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
@@ -16,6 +17,8 @@ export interface BuildFacts {
   session: string;
   entitlements: readonly string[];
   caches: BuildCaches;
+  /** Graphs that a client has given itself, as the frontend of its build; undefined = none. */
+  inputs?: ReadonlyMap<string, BuildDefinition>;
 }
 
 /** One build from its beginning to its end: what it reports, what it has made so far, and how it is stopped. */
@@ -26,14 +29,16 @@ export class RunningBuild {
   /** What the client allows: `network.host`. */
   readonly entitlements: readonly string[];
   readonly caches: BuildCaches;
+  readonly inputs: ReadonlyMap<string, BuildDefinition>;
   readonly #stop = new AbortController();
   readonly #results = new Map<string, BuiltImage>();
   readonly #held: Disposable[] = [];
   readonly #returned = withResolvers<BuiltImage | undefined>();
 
-  constructor({ session, entitlements, caches }: BuildFacts, clock: Clock) {
+  constructor({ session, entitlements, caches, inputs }: BuildFacts, clock: Clock) {
     this.session = session;
     this.caches = caches;
+    this.inputs = inputs ?? new Map();
     this.entitlements = entitlements;
     this.vertices = new Vertices(clock);
     // Rejected where nobody waits for it, too.

@@ -363,6 +363,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       ping: nothing,
       solveFrontend: () => Promise.resolve({ ref: '', metadata: new Map() }),
       returnResult: nothing,
+      inputs: () => Promise.resolve(new Map()),
       resolveImage: () => Promise.resolve({ digest: '', config: Buffer.from('{}') }),
       readResult: () => Promise.resolve(Buffer.from('text')),
       statResult: () => Promise.resolve(SENT_STAT),
