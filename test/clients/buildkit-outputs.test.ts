@@ -8,8 +8,9 @@ import {
   readlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngine } from '../support/engine/engine.ts';
+import { TestRegistry } from '../support/registry/registry.ts';
 import { hasTrixie, inTrixie } from '../support/trixie.ts';
 
 interface Said {
@@ -59,11 +60,16 @@ describeEngine(
       const [file, ...rest] = inTrixie('docker', ...args);
       return run(file, rest);
     };
-    beforeAll(() => {
+    const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
+    let registry: TestRegistry;
+    beforeAll(async () => {
+      registry = await TestRegistry.start({ port: 5000, enter });
       mkdirSync(`${root()}/app`, { recursive: true });
       writeFileSync(`${root()}/app/Dockerfile`, DOCKERFILE.join('\n'));
       writeFileSync(`${root()}/taken`, 'a file');
     });
+
+    afterAll(() => registry[Symbol.asyncDispose]());
 
     const CLIENTS: [name: string, docker: typeof old, build: string[]][] = [
       ['docker CLI 20.10', old, ['build', '--progress=plain']],
@@ -113,6 +119,20 @@ describeEngine(
         expect(existsSync(`${root()}/taken/below`)).toBe(false);
       },
     );
+
+    test.skipIf(!hasTrixie())('docker buildx: what its driver pushes, loads and tells', async () => {
+      const name = '127.0.0.1:5000/pushed:1';
+      const facts = `${root()}/facts.json`;
+      const args = ['buildx', 'build', '--tag', name, '--metadata-file', facts, `${root()}/app`];
+      await must(today(...args, '--push'));
+      const told = JSON.parse(readFileSync(facts, 'utf8')) as Record<string, string>;
+      expect(told['image.name']).toBe(name);
+      await must(today(...args, '--load'));
+      await must(today(...args, '--output', 'type=image'));
+      const { code, err } = await today(...args, '--output', 'type=image,compression=zstd');
+      expect(code).toBe(1);
+      expect(err).toContain('compression=zstd is not supported');
+    });
 
     test.each(CLIENTS)('%s: a moment for all files', async (name, docker, build) => {
       const to = `${root()}/dated ${name}`;

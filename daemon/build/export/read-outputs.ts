@@ -73,6 +73,8 @@ function outputOf(type: string, left: Map<string, string>): Output {
       // What compose says of each image that it does not push.
       only(left, 'push', ['false', '0']);
       only(left, 'load', ['true', '1']);
+      // Clients that use it push by themselves afterwards.
+      flagOf(left, 'push', false);
       return { kind: 'image', names: namesOf(left), push: 'none', epochSeconds };
     case 'image':
       return imageOf(left, epochSeconds);

@@ -10,7 +10,7 @@ const asked = (type: string, attributes: Record<string, string> = {}): Parameter
 test('outputs are read with their options', () => {
   expect(readOutputs([])).toEqual([]);
   expect(readOutputs(asked('cacheonly'))).toEqual([]);
-  expect(readOutputs(asked('moby', { name: 'a,b:2' }))).toEqual([
+  expect(readOutputs(asked('moby', { name: 'a,b:2', push: 'true' }))).toEqual([
     { kind: 'image', names: ['a', 'b:2'], push: 'none', epochSeconds: undefined },
   ]);
   expect(readOutputs(asked('local', { dest: 'out', 'source-date-epoch': '5' }))).toEqual([
