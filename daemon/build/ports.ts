@@ -141,8 +141,12 @@ export interface BuildLayers {
   ): Promise<ImageFacts>;
   /** What a command makes of them. Throws with the command's exit code. Nothing is left once `idle` resolves. */
   run(command: LayerCommand): Promise<PinnedLayers>;
-  /** One more layer; the same where nothing has changed. */
-  commit(layerIds: readonly number[], tar: ChangesTar, signal: AbortSignal): Promise<PinnedLayers>;
+  /** One more layer; the same where nothing has changed. `files`: what the tar is of, which the layer may take. */
+  commit(
+    layerIds: readonly number[],
+    changes: { tar: ChangesTar; files?: string },
+    signal: AbortSignal,
+  ): Promise<PinnedLayers>;
   /** The layers `above` on others. */
   stack(layerIds: readonly number[], above: readonly number[], signal: AbortSignal): Promise<PinnedLayers>;
   /** Answers the image's id and its names in full. */

@@ -61,6 +61,12 @@ export class WriteRoot implements AsyncDisposable {
     return await spools.ofChanges(request, signal);
   }
 
+  /** The directory of what was written, which nothing is mounted on any more; it goes with this root. */
+  async close(): Promise<string> {
+    await this.#file.closeOnPool();
+    return join(this.#directory, 'upper');
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#file.closeOnPool();
     await rm(this.#directory, { recursive: true, force: true });

@@ -11,12 +11,18 @@ import type { LayerTree } from './tree.ts';
 /** Errors of the disk, not of the layer: they keep their meaning on the way to the client. */
 const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
+/** What members become. */
+export type LayerFiles = Pick<
+  LayerTree,
+  'directory' | 'createFile' | 'finishFile' | 'symlink' | 'node' | 'link' | 'whiteout' | 'opaque' | 'finish'
+>;
+
 /**
  * Turns the members of a layer's tar into files of a tree, and records the recipe to write the tar again. Whiteouts
  * become what overlayfs understands, as moby's overlay2 driver does.
  */
 export class LayerApplier implements TarSink {
-  readonly #tree: LayerTree;
+  readonly #tree: LayerFiles;
   readonly #recipe: Pick<RecipeWriter, 'raw' | 'content' | 'sparse'>;
   readonly #what: string;
   #file: { fd: number; path: string; member: TarMember; content: ContentWriter } | undefined;
@@ -24,7 +30,7 @@ export class LayerApplier implements TarSink {
   contentBytes = 0;
   entries = 0;
 
-  constructor(tree: LayerTree, recipe: Pick<RecipeWriter, 'raw' | 'content' | 'sparse'>, what: string) {
+  constructor(tree: LayerFiles, recipe: Pick<RecipeWriter, 'raw' | 'content' | 'sparse'>, what: string) {
     this.#tree = tree;
     this.#recipe = recipe;
     this.#what = what;

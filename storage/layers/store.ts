@@ -46,6 +46,9 @@
  *     after them.
  *  7. `init` depends on the layers alone, not on a container. It may be made again at any time and goes with its layer.
  *
+ * A build has the files already that it makes a layer of: `unpack` then takes them as they are and only writes the
+ * recipe (adopt.ts).
+ *
  * What is deleted by which code, and when:
  *
  *  - `unpack` its own `tmp-` directory, when it fails or is canceled.
@@ -85,7 +88,8 @@ import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Removals } from '../files/remove/removals.ts';
 import { removeBehind } from '../files/remove/remove-behind.ts';
-import { DIFF, type AppliedLayer, type ApplyRequest } from './apply.ts';
+import { DIFF } from './apply.ts';
+import type { AppliedLayer, ApplyRequest } from './apply-request.ts';
 import { inheritDirectories } from './inherit.ts';
 import { layerTarBytes } from './replay.ts';
 import type { PackedLayer } from './pack.ts';

@@ -11,6 +11,7 @@ const lsetxattr = declare(
 const lgetxattr = declare('long lgetxattr(const void *path, const char *name, void *value, size_t size)');
 const llistxattr = declare('long llistxattr(const void *path, void *list, size_t size)');
 const flistxattr = declare('long flistxattr(int fd, void *list, size_t size)');
+const fremovexattr = declare('int fremovexattr(int fd, const char *name)');
 const fgetxattr = declare('long fgetxattr(int fd, const char *name, void *value, size_t size)');
 
 /** Largest value of one attribute (XATTR_SIZE_MAX of linux/limits.h). */
@@ -18,6 +19,10 @@ const XATTR_BYTES_MAX = 65_536;
 
 export function setAttribute(fd: number, attribute: string, value: Buffer): void {
   fsetxattr(attribute, fd, attribute, value, value.length, 0);
+}
+
+export function removeAttribute(fd: number, attribute: string): void {
+  fremovexattr(attribute, fd, attribute);
 }
 
 /** For objects that cannot be opened (links, devices); `directory` is a descriptor of ours, so its name is trusted. */
@@ -34,6 +39,9 @@ export function getAttribute(path: string, attribute: string): Buffer {
 
 /** Names of the attributes of `path` (a trusted path of ours; a link is not followed). */
 export function listAttributes(path: string): string[] {
+  if (llistxattr(path, cString(path), null, 0) === 0) {
+    return [];
+  }
   const list = Buffer.alloc(XATTR_BYTES_MAX);
   const size = llistxattr(path, cString(path), list, list.length);
   return namesIn(list.subarray(0, size));

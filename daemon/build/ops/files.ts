@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { placeSource } from '../../../storage/contexts/place-source.ts';
 import { openReadRoot, openWriteRoot, statOf, type WriteRoot } from '../../../storage/contexts/roots.ts';
-import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { toBytes, type FilesView } from '../../../storage/files/view.ts';
 import { plainMember } from '../../../storage/tar/plain-member.ts';
 import { invalidArgument } from '../../base/errors.ts';
@@ -30,17 +29,7 @@ export async function runFiles(
   { inputs, signal }: { inputs: readonly (BuildTree | undefined)[]; signal: AbortSignal },
 ): Promise<PinnedLayers> {
   const [base] = inputs;
-  await using tar = await changed(deps, actions, { inputs, signal });
-  return await deps.layers.commit(layersOfTree(base), tar, signal);
-}
-
-/** What they changed. The files themselves are gone by then: on a full disk there is no room for them twice. */
-async function changed(
-  deps: OpDeps,
-  actions: FilesOp['actions'],
-  { inputs, signal }: { inputs: readonly (BuildTree | undefined)[]; signal: AbortSignal },
-): Promise<ChangesTar> {
-  await using root = await openWriteRoot(deps, openTree(deps, inputs[0]));
+  await using root = await openWriteRoot(deps, openTree(deps, base));
   const work = { deps, root, inputs, signal };
   for (const action of actions) {
     signal.throwIfAborted();
@@ -57,7 +46,10 @@ async function changed(
     }
   }
   failpoint('build.ops.files');
-  return await root.layer(signal);
+  await using tar = await root.layer(signal);
+  // On a full disk there is no room for them twice: they become the layer, or go before it is unpacked.
+  const files = await root.close();
+  return await deps.layers.commit(layersOfTree(base), { tar, files }, signal);
 }
 
 /** One that is there stays as it is. */

@@ -39,8 +39,8 @@ export function buildLayers(builder: BuilderContext & { push: PushImages }): Bui
     chainNamed: (chainId) => chainOf(images, images.index.layerByChainId(chainId)?.id ?? 0),
     image: (source, options) => findImage(builder, source, options),
     run: (command) => run(builder, command, removals),
-    commit: async (layerIds, tar, signal) =>
-      tar.isEmpty ? pinned(layerIds) : await commitLayer(images, layerIds, { tar, signal }),
+    commit: async (layerIds, { tar, files }, signal) =>
+      tar.isEmpty ? pinned(layerIds) : await commitLayer(images, layerIds, { tar, files, signal }),
     stack: async (layerIds, above, signal) => {
       let current = pinned(layerIds);
       for (const id of above) {
@@ -111,7 +111,7 @@ async function findImage(
 async function commitLayer(
   context: ImageContext,
   layerIds: readonly number[],
-  { tar, signal }: { tar: ChangesTar; signal: AbortSignal },
+  { tar, files, signal }: { tar: ChangesTar; files?: string | undefined; signal: AbortSignal },
 ): Promise<PinnedLayers> {
   if (layerIds.length >= limits.overlayLowersMax - 1) {
     throw invalidArgument(`max depth exceeded: an image has at most ${limits.overlayLowersMax - 1} layers`);
@@ -119,7 +119,7 @@ async function commitLayer(
   const { layers, pins } = context;
   using _below = pins.pin(layerIds);
   const unpacked = await layers.unpack(
-    { blob: { fd: tar.fd, offset: 0, size: tar.size }, what: 'layer' },
+    { blob: { fd: tar.fd, offset: 0, size: tar.size }, what: 'layer', ...(files !== undefined && { files }) },
     { signal },
   );
   return await placeLayer(context, layerIds, unpacked);

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
 import { InvariantError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import type { AppliedLayer, ApplyRequest } from '../apply.ts';
+import type { AppliedLayer, ApplyRequest } from '../apply-request.ts';
 import type { PackedLayer, PackRequest } from '../pack.ts';
 import { streamOf } from './worker-stream.ts';
 import { SharedControl, type LayerJob, type LayerReply } from './worker-protocol.ts';

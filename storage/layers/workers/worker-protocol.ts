@@ -1,6 +1,6 @@
 import { EngineError, errorText, type ErrorCode } from '../../../daemon/base/errors.ts';
 import type { ArchiveJob, ArchiveResult } from '../../files/jobs.ts';
-import type { AppliedLayer, ApplyRequest } from '../apply.ts';
+import type { AppliedLayer, ApplyRequest } from '../apply-request.ts';
 import type { PackedLayer, PackRequest } from '../pack.ts';
 
 /** What the main thread asks of a worker; one job at a time. */

@@ -43,7 +43,7 @@ describe('layers of builds that are not on the disk yet', () => {
       [Symbol.asyncDispose]: () => handle.close(),
     };
     await using _spool = spool;
-    const { layerIds, pin } = await layers().commit(below, spool, SIGNAL);
+    const { layerIds, pin } = await layers().commit(below, { tar: spool }, SIGNAL);
     using _pin = pin;
     rig.database.buildRecords.insert({
       id: name,

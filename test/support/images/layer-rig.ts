@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { removeTree } from '../../../storage/files/remove/remove-tree.ts';
-import { applyLayer, type AppliedLayer } from '../../../storage/layers/apply.ts';
+import { applyLayer } from '../../../storage/layers/apply.ts';
+import type { AppliedLayer } from '../../../storage/layers/apply-request.ts';
 import { replayLayer } from '../../../storage/layers/replay.ts';
 import { Canary } from '../canary.ts';
 
