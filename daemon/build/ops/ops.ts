@@ -2,6 +2,7 @@ import type { Logger } from '../../base/logger.ts';
 import { invariant, unreachable } from '../../base/errors.ts';
 import { treeOf } from '../cache/records.ts';
 import type { ImageSource, LocalSource, MergeOp, SentSource, Vertex } from '../graph/op.ts';
+import { WHOLE } from '../graph/whole.ts';
 import { BuildTree, layersOfTree } from '../snapshots/tree.ts';
 import type { RunContext, SolverOps } from '../solver/ports.ts';
 import { ContextTree } from '../../../storage/contexts/tree.ts';
@@ -21,6 +22,24 @@ export class BuildOps implements SolverOps<BuildTree> {
   }
 
   async run(
+    vertex: Vertex,
+    inputs: readonly (BuildTree | undefined)[],
+    context: RunContext,
+  ): Promise<BuildTree> {
+    const { kind } = vertex.op;
+    const position = inputs.findIndex(
+      (input, at) => input?.content.kind === 'files' && (at === 0 || kind === 'merge'),
+    );
+    if (position === -1) {
+      return await this.#run(vertex, inputs, context);
+    }
+    // Files that are no layers become one, where something stands on them.
+    const whole = { inputs: [undefined, inputs[position]], signal: context.signal };
+    using layer = treeOf(await runFiles(this.#deps, { kind: 'files', actions: [WHOLE] }, whole));
+    return await this.run(vertex, inputs.with(position, layer), context);
+  }
+
+  async #run(
     { op, container }: Vertex,
     inputs: readonly (BuildTree | undefined)[],
     context: RunContext,

@@ -1,6 +1,8 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { Server } from 'ssh2';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngine } from '../../support/engine/engine.ts';
 import { until } from '../../support/engine/http.ts';
@@ -269,6 +271,68 @@ describeEngine(
         expect(err).toContain('unset ssh forward key other');
       } finally {
         agent.kill();
+        rmSync(app, { recursive: true });
+      }
+    });
+
+    test.each(CLIENTS)('%s: a token of the client opens a repository', async (_name, client) => {
+      const token = path.join(folder('token', {}), 'token');
+      writeFileSync(token, 'of-the-client\n');
+      await must(client(['build', '--secret', `id=GIT_AUTH_TOKEN,src=${token}`, '-t', 'token:1', url]));
+      const basic = Buffer.from('x-access-token:of-the-client').toString('base64');
+      expect(web.asked.at(-1)).toMatch(new RegExp(`^\\S+ /git/one.git/\\S+ [Bb]asic ${basic}$`));
+      await must(client(['build', '-t', 'token:1', url]));
+      expect(web.asked.at(-1)).toMatch(/^\S+ \/git\/one.git\/\S+$/);
+    });
+
+    test.each(CLIENTS)('%s: a key of the client opens a repository by ssh', async (_name, client) => {
+      const app = folder('keys', {});
+      const key = path.join(app, 'key');
+      const hostKey = path.join(app, 'host');
+      for (const file of [key, hostKey]) {
+        execFileSync('ssh-keygen', ['-q', '-t', 'ecdsa', '-m', 'PEM', '-N', '', '-f', file]);
+      }
+      const users: string[] = [];
+      const server = new Server({ hostKeys: [readFileSync(hostKey)] }, (connection) => {
+        connection.on('authentication', (asked) => {
+          users.push(`${asked.username} ${asked.method}`);
+          if (asked.method === 'publickey') {
+            asked.accept();
+          } else {
+            asked.reject(['publickey']);
+          }
+        });
+        connection.on('session', (accept) => {
+          accept().on('exec', (begin, _refuse, { command }) => {
+            const stream = begin();
+            expect(command).toBe("git-upload-pack '/one.git'");
+            const child = spawn('git', ['upload-pack', web.repositoryPath('one.git')]);
+            stream.pipe(child.stdin);
+            child.stdout.pipe(stream, { end: false });
+            child.once('close', (code) => {
+              stream.exit(code ?? 1);
+              stream.end();
+            });
+          });
+        });
+        connection.on('error', () => undefined /* git has ended it */);
+      });
+      await new Promise<void>((resolve) => {
+        server.listen(0, HOST, resolve);
+      });
+      try {
+        const { port } = server.address() as AddressInfo; // It listens on one.
+        const add = `ADD ssh://git@${HOST}:${port}/one.git /c`;
+        writeFileSync(path.join(app, 'Dockerfile'), `FROM busybox\n${add}\nCMD ["cat", "/c/kept/a"]\n`);
+        writeFileSync(path.join(app, '.dockerignore'), 'key*\n');
+        await must(client(['build', '--ssh', `default=${key}`, '-t', 'ssh:2', app]));
+        expect(await printed('ssh:2')).toBe('a');
+        expect(users).toContain('git publickey');
+        const { code, err } = await client(['build', '--no-cache', app]);
+        expect(code).toBe(1);
+        expect(err).toContain('Permission denied (publickey)');
+      } finally {
+        server.close();
         rmSync(app, { recursive: true });
       }
     });

@@ -5,7 +5,8 @@ import {
   withDefaultTag,
 } from '../../../../storage/references/reference.ts';
 import { unreachable } from '../../../base/errors.ts';
-import type { CopyFiles, Vertex } from '../../graph/op.ts';
+import type { Vertex } from '../../graph/op.ts';
+import { WHOLE } from '../../graph/whole.ts';
 import { warnOfImagePlatform } from '../lint/from.ts';
 import { locatedAsync } from '../located.ts';
 import type { BaseImage, FoundImage, NamedContext } from '../options.ts';
@@ -149,19 +150,8 @@ export function asLayers(state: StageState): StageState {
     return state;
   }
   state.paths.add('/');
-  const copy: CopyFiles = {
-    action: 'copy',
-    from: 1,
-    sources: ['/'],
-    destination: '/',
-    owner: '',
-    chmod: '',
-    unpacks: false,
-    keepsParents: false,
-    exclude: [],
-  };
   const tree: Vertex = {
-    op: { kind: 'files', actions: [copy] },
+    op: { kind: 'files', actions: [WHOLE] },
     inputs: [undefined, state.tree],
     name: `${state.tree?.name ?? ''} as a layer`,
   };
