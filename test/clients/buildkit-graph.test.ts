@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
+import { empty } from '../../api/buildkit/proto/common.ts';
 import { solveRequest, solveResponse } from '../../api/buildkit/proto/control.ts';
 import {
   gatewaySolveRequest,
   gatewaySolveResponse,
+  inputsResponse,
   readDirRequest,
   readDirResponse,
   readFileRequest,
@@ -68,12 +70,19 @@ describeEngine('graphs of clients (LLB)', (engine) => {
     const metadata = new Map([['buildkit-controlapi-buildid', ['b1']]]);
     const ask = (method: string, request: Buffer): Promise<Buffer> =>
       client.unary(`${BRIDGE}/${method}`, request, { signal, metadata });
+    const given = operation.encode({ source: { identifier: 'local://given' } });
+    const caps = new Map([['source.local', true]]);
+    const notes = { ignoreCache: true, description: new Map([['a', 'b']]), caps };
+    const sent = { ...graph(given), metadata: new Map([[on(given)[0]?.digest ?? '', notes]]) };
+    const frontendInputs = new Map([['base', { ...sent, source: { locations: new Map(), infos: [] } }]]);
     const exporters = [{ type: 'moby', attrs: new Map([['name', 'graph:1']]) }];
     const solved = client.unary(
       '/moby.buildkit.v1.Control/Solve',
-      solveRequest.encode({ ref: 'b1', session: 'graph', exporters }),
+      solveRequest.encode({ ref: 'b1', session: 'graph', exporters, frontendInputs }),
       { signal },
     );
+    const inputs = inputsResponse.decode(await ask('Inputs', empty.encode({}))).definitions;
+    expect(inputs.get('base')).toMatchObject(sent);
     const base = resolveImageResponse.decode(
       await ask('ResolveImageConfig', resolveImageRequest.encode({ ref: 'busybox' })),
     );

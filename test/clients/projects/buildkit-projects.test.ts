@@ -89,15 +89,11 @@ needs(
       os: image.Os,
       architecture: image.Architecture,
       config: stated(image.Config ?? {}),
-      // Of its own steps: what an import is called differs. Newer versions of BuildKit write ports as a list.
+      // Of its own steps: what an import is called differs. How ports, checks and arguments are written does from one
+      // version of BuildKit to the next.
       history: history
         .filter(({ Comment }) => Comment.startsWith('buildkit'))
-        .map(({ CreatedBy }) =>
-          CreatedBy.replace(
-            /^EXPOSE map\[(.*)\]$/,
-            (_, ports: string) => `EXPOSE [${ports.replaceAll(':{}', '')}]`,
-          ),
-        ),
+        .map(({ CreatedBy }) => CreatedBy.replace(/^(EXPOSE|HEALTHCHECK|ARG) .*/s, '$1')),
       files: await changes(daemon, `${name}:1`),
     };
   };
