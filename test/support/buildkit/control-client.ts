@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import grpc from '@grpc/grpc-js';
@@ -16,7 +17,6 @@ export class ControlClient implements Disposable {
   readonly #client: grpc.Client;
   readonly #socketPath: string;
   readonly #sockets: Socket[] = [];
-  #count = 0;
 
   constructor(socketPath: string) {
     this.#socketPath = socketPath;
@@ -29,8 +29,8 @@ export class ControlClient implements Disposable {
     outputs: readonly AskedOutput[],
     options: Record<string, string> = {},
   ): Promise<ReadonlyMap<string, string>> {
-    this.#count += 1;
-    const session = `session${process.pid}-${this.#count}`;
+    // Another client of this process may have ended a moment ago: an id is never used again.
+    const session = `session-${randomUUID()}`;
     const socket = await this.#openSession(session, server);
     const exporters = outputs.map(({ type, attrs = {} }) => ({
       type,
