@@ -5,6 +5,7 @@ import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { headersOf, type Metadata } from './metadata.ts';
+import { closeWithPeer } from './peer-end.ts';
 import { errorOf, OK, readTrailers, type RpcStatus } from './status.ts';
 import { batchesOf, isSoonClosed, sendFrames } from './stream.ts';
 
@@ -44,6 +45,7 @@ export class RpcClient {
       maxSessionMemory: limits.rpcConnectionMbMax,
       maxSendHeaderBlockLength: limits.rpcHeaderBytesMax,
     });
+    closeWithPeer(connection);
     this.#session.once('connect', () => {
       // It may have been given up meanwhile.
       if (!this.isClosed) {

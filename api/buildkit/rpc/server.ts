@@ -6,6 +6,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { batchesOf, flat, isSoonClosed, sendFrames } from './stream.ts';
 import { metadataOf, timeoutMsOf, type Metadata } from './metadata.ts';
+import { closeWithPeer } from './peer-end.ts';
 import { OK, statusOf, trailersOf, type RpcStatus } from './status.ts';
 
 /** A call that a client makes. It ends when its method resolves, with an error when that rejects. */
@@ -58,6 +59,7 @@ export function serveRpc(connection: Duplex, options: RpcServerOptions): RpcServ
     unknownProtocolTimeout: limits.requestHeadersTimeoutMs,
   });
   session.setLocalWindowSize(limits.rpcConnectionWindowBytes);
+  closeWithPeer(connection);
   session.on('error', (error) => options.log.debug({ err: error }, 'a gRPC connection broke'));
   session.on(
     'stream',
