@@ -1,6 +1,6 @@
 import { hostPlatform, parsePlatform } from '../../../storage/image/platform.ts';
 import type { BuildSession } from '../../../api/types/build/session.ts';
-import type { BuildOptions, NamedContext } from '../frontend/options.ts';
+import type { BuildOptions, ImageLayout, NamedContext } from '../frontend/options.ts';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
@@ -70,10 +70,13 @@ function local(
 
 /** `docker-image://debian:12`, `local:name`, `input:name`, `https://host/repository.git#ref`. */
 function contextOf(name: string, value: string, asker: Asker): NamedContext {
-  const [, scheme = '', rest = ''] = /^(docker-image:\/\/|local:|input:)(.*)$/s.exec(value) ?? [];
+  const [, scheme = '', rest = ''] =
+    /^(docker-image:\/\/|oci-layout:\/\/|local:|input:)(.*)$/s.exec(value) ?? [];
   switch (scheme) {
     case 'docker-image://':
       return { kind: 'image', reference: rest };
+    case 'oci-layout://':
+      return { kind: 'layout', layout: layoutOf(name, rest), name: `[context ${name}] ${value}` };
     case 'local:':
       return {
         kind: 'source',
@@ -92,6 +95,17 @@ function contextOf(name: string, value: string, asker: Asker): NamedContext {
     return { kind: 'source', op: httpSource(value, { checksum: '' }, title).op, name: title };
   }
   throw notImplemented(`named context ${name}=${value} is not supported yet`);
+}
+
+/** `STORE[:TAG]@DIGEST`: clients look the tag up themselves. Throws invalid_argument. */
+function layoutOf(name: string, text: string): ImageLayout {
+  const [, store = '', digest = ''] = /^([^:@]+)(?::[^@]*)?@(sha256:[0-9a-f]{64})$/.exec(text) ?? [];
+  if (store === '') {
+    throw invalidArgument(
+      `named context ${name}=oci-layout://${text}: must be a store and a digest, STORE@sha256:...`,
+    );
+  }
+  return { store, digest };
 }
 
 /** A result of another build, with the configuration that its client hands on. */

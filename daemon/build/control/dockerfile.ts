@@ -23,6 +23,7 @@ import { release, type RunContext } from '../solver/ports.ts';
 import { isSource } from '../solver/reads.ts';
 import { buildOptions } from './build-options.ts';
 import { namedCaches, readCacheImports, type CacheExport, type CacheImport } from './cache-options.ts';
+import { loadLayout } from '../context/image-layout.ts';
 import type { ContextLoading } from '../context/main-context.ts';
 import { loadIgnore, refuseOtherSyntax, type Definition } from './definition.ts';
 import { loadSources, type LoadedSources } from './load-sources.ts';
@@ -159,6 +160,11 @@ class Reading implements Disposable {
         const key = `${reference} ${formatPlatform(platform)}`;
         const found = asked.get(key) ?? loadImage(this.#build, { reference, platform, mode }, this.#holds);
         asked.set(key, found);
+        return found;
+      },
+      findLayout: async (layout, platform) => {
+        const { kept, ...found } = await loadLayout(this.#build, layout, platform);
+        this.#holds.push(kept);
         return found;
       },
       ignoredOf: async (directory, name) =>

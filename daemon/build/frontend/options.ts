@@ -39,6 +39,7 @@ export interface BuildOptions {
 export type NamedContext =
   | { kind: 'image'; reference: string }
   | { kind: 'source'; op: LocalSource | GitSource | HttpSource; name: string }
+  | { kind: 'layout'; layout: ImageLayout; name: string }
   /** A result of another build. */
   | {
       kind: 'result';
@@ -47,6 +48,19 @@ export type NamedContext =
       /** They are no layers. */
       isFiles: boolean;
     };
+
+/** An image in a directory of the client: which, and by which digest. */
+export interface ImageLayout {
+  store: string;
+  digest: string;
+}
+
+/** It is here for as long as the build. */
+export interface FoundLayout {
+  /** Undefined: it has no layer at all. */
+  tree: HeldSource | undefined;
+  image: BaseImage;
+}
 
 /** An image's configuration, as far as builds take it over. */
 export interface BaseImage {
@@ -70,6 +84,8 @@ export interface FoundImage extends BaseImage {
 export interface FrontendPorts {
   /** `reference` normalized, with a tag or a digest. Throws not_found, and what the registry says. */
   findImage(reference: string, platform: Platform): Promise<FoundImage>;
+  /** Throws not_found, and what the client says. */
+  findLayout(layout: ImageLayout, platform: Platform): Promise<FoundLayout>;
   /** Patterns of the `.dockerignore` in a directory of the client, which is the named context `name`. */
   ignoredOf(directory: string, name: string): Promise<readonly string[]>;
 }

@@ -71,6 +71,11 @@ async function beginContext(
       const tree = { ...imageVertex(build, image, platform), name: title };
       return newState(image.hasLayers ? tree : undefined, image, platform);
     }
+    case 'layout': {
+      const { tree: op, image } = await build.ports.findLayout(context.layout, platform);
+      const tree = op && { op, inputs: [], name: context.name };
+      return newState(tree, image, platform);
+    }
     case 'source': {
       const { op } = context;
       const tree: Vertex =

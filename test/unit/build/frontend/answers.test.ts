@@ -132,6 +132,7 @@ test.each([
 ])('%s of a Dockerfile whose images are not there', async (name, value) => {
   const ports = {
     findImage: (): Promise<never> => Promise.reject(notFound('debian: not found')),
+    findLayout: (): Promise<never> => Promise.reject(notFound('no layout')),
     ignoredOf: () => Promise.resolve([]),
   };
   const job = { name, source: SOURCE, options: { ...OPTIONS, target: 'build' }, check: '' };
@@ -141,6 +142,7 @@ test.each([
 test('other requests are refused by name, and a check with its options', async () => {
   const ports = {
     findImage: (): Promise<never> => Promise.reject(notFound('no')),
+    findLayout: (): Promise<never> => Promise.reject(notFound('no layout')),
     ignoredOf: () => Promise.resolve([]),
   };
   const job = { name: 'frontend.other', source: SOURCE, options: OPTIONS, check: '' };

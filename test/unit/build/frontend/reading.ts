@@ -67,6 +67,7 @@ export async function read(
       warnings,
     },
     {
+      findLayout: ({ digest }) => Promise.reject(new Error(`no layout ${digest}`)),
       ignoredOf: (directory) => Promise.resolve(directory === 'ignoring' ? ['gone'] : []),
       findImage: (reference): Promise<FoundImage> => {
         asked.push(reference);
