@@ -112,7 +112,7 @@ describeEngine('commit', (engine) => {
       events
         .filter(({ Type, Action }) => Type === 'image' || /^(pause|unpause|commit)$/.test(Action))
         .map(({ Type, Action }) => `${Type} ${Action}`),
-    ).toEqual(['container pause', 'image tag', 'container commit', 'container unpause']);
+    ).toEqual(['container pause', 'image create', 'image tag', 'container commit', 'container unpause']);
     const told1 = events.find(({ Action }) => Action === 'commit')?.Actor.Attributes;
     expect(told1).toMatchObject({
       comment: 'c',
