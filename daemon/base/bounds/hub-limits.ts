@@ -152,8 +152,8 @@ export const hubLimits = {
   hubResponseHeaderBytesMax: 16_384,
   hubResponseBytesKept: 65_536,
   /** How long deliveries that were made wait for others to be written down with, and how many at most. */
-  hubDeliveriesKeptMs: 100,
-  hubDeliveriesKeptAtOnce: 400,
+  hubDeliveriesKeptMs: 20,
+  hubDeliveriesKeptAtOnce: 200,
   /** Until deliveries that could not be written down are tried again. */
   hubDeliveriesRetryMs: 1_000,
   /** What was delivered is kept for 30 days (seed 001), but no more than this of one hook and of all. */
