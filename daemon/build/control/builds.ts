@@ -26,8 +26,8 @@ import type { Sessions } from '../session/sessions.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import type { Solver } from '../solver/solver.ts';
 import type { CacheKeeper } from '../cache/keeper.ts';
-import { recordTest } from '../cache/filters.ts';
-import { nowMs, type RecordCache } from '../cache/records.ts';
+import { AllKept } from '../cache/all-kept.ts';
+import type { RecordCache } from '../cache/records.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import type { TreeReader } from '../ops/tree-reader.ts';
 import { askImage } from './ask-image.ts';
@@ -71,6 +71,7 @@ export interface BuildsDeps {
 /** The builds that clients of BuildKit have under way, by the names that they gave them. */
 export class Builds implements BuildkitPort {
   readonly #deps: BuildsDeps;
+  readonly #kept: AllKept;
   readonly #running = new Map<string, RunningBuild>();
   readonly #ended: EndedBuilds;
   readonly #waiting = new Set<() => void>();
@@ -78,6 +79,7 @@ export class Builds implements BuildkitPort {
 
   constructor(deps: BuildsDeps) {
     this.#deps = deps;
+    this.#kept = new AllKept(deps);
     this.#ended = new EndedBuilds(deps.clock);
     this.#uploads = new Uploads(deps.clock);
   }
@@ -189,39 +191,11 @@ export class Builds implements BuildkitPort {
   }
 
   usage(filters: readonly string[] = []): Promise<UsageEntry[]> {
-    const { keeper, classic } = this.#deps;
-    const test = recordTest(filters);
-    return Promise.resolve([...keeper.usage(filters), ...classic.usage().filter((record) => test(record))]);
+    return Promise.resolve(this.#kept.usage(filters));
   }
 
-  /** Steps of the classic builder go too, where no size is given: they have none of their own. */
   async prune(pruning: CachePruning): Promise<UsageEntry[]> {
-    const { keeper, classic, contexts, clock } = this.#deps;
-    const pruned: UsageEntry[] = await keeper.prune(pruning);
-    const { filters, unusedMs, reservedBytes, usedBytesMax, freeBytesMin } = pruning;
-    if (reservedBytes > 0 || usedBytesMax > 0 || freeBytesMin > 0) {
-      return pruned;
-    }
-    const now = nowMs(clock);
-    const test = recordTest(filters);
-    const steps = classic.usage().filter((record) => test(record) && now - record.createdMs >= unusedMs);
-    if (steps.length > 0) {
-      pruned.push(...(await classic.prune(new Map([['id', steps.map(({ id }) => id)]]))));
-    }
-    const sources: UsageEntry = {
-      id: 'contexts',
-      type: 'source.local',
-      parents: [],
-      bytes: 0,
-      createdMs: now,
-      usageCount: 1,
-      description: 'local sources',
-      inUse: false,
-      isShared: false,
-      isMutable: true,
-    };
-    const bytes = test(sources) && unusedMs === 0 ? await contexts.prune() : 0;
-    return bytes === 0 ? pruned : [...pruned, { ...sources, bytes }];
+    return await this.#kept.prune(pruning);
   }
 
   build(
