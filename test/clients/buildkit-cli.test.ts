@@ -1,21 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
+import { must, runClient, type Said } from '../support/buildkit/run-client.ts';
 import { describeEngine } from '../support/engine/engine.ts';
 import { until } from '../support/engine/http.ts';
 import { hasTrixie, inTrixie } from '../support/trixie.ts';
-
-interface Said {
-  code: number;
-  out: string;
-  err: string;
-}
-
-async function must(said: Promise<Said>): Promise<Said> {
-  const all = await said;
-  expect({ code: all.code, err: all.code === 0 ? '' : all.err }).toEqual({ code: 0, err: '' });
-  return all;
-}
 
 /** Where Debian has its CLI, whatever else is on the PATH. */
 const OLD = '/usr/bin/docker';
@@ -46,12 +35,7 @@ describeEngine(
       DOCKER_BUILDKIT: '1',
     });
     const run = (file: string, args: readonly string[]): Promise<Said> =>
-      new Promise((resolve) => {
-        const child = execFile(file, args, { env: environment(), timeout: 60_000 }, (error, out, err) => {
-          resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
-        });
-        child.stdin?.end();
-      });
+      runClient(engine.daemon, [file, ...args]);
     /** The CLI of Debian 12, and what Debian 13 has. */
     const old = (...args: string[]): Promise<Said> => run(OLD, args);
     const today = (...args: string[]): Promise<Said> => {

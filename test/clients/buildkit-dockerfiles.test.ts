@@ -1,23 +1,12 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { must, runClient, type Said } from '../support/buildkit/run-client.ts';
 import { describeEngine } from '../support/engine/engine.ts';
 import { hasTrixie, inTrixie } from '../support/trixie.ts';
 
-interface Said {
-  code: number;
-  out: string;
-  err: string;
-}
-
 const OLD = '/usr/bin/docker';
-
-async function must(said: Promise<Said>): Promise<Said> {
-  const all = await said;
-  expect({ code: all.code, err: all.code === 0 ? '' : all.err }).toEqual({ code: 0, err: '' });
-  return all;
-}
 
 /** A Dockerfile whose command adds a line to its cache. */
 function marking(mark: string): Record<string, string> {
@@ -30,18 +19,7 @@ describeEngine(
   (engine) => {
     const root = (): string => engine.daemon.paths.root;
     const run = (file: string, args: readonly string[]): Promise<Said> =>
-      new Promise((resolve) => {
-        const env = {
-          PATH: process.env['PATH'] ?? '',
-          HOME: root(),
-          DOCKER_HOST: `unix://${engine.daemon.paths.socket}`,
-          DOCKER_BUILDKIT: '1',
-        };
-        const child = execFile(file, args, { env, timeout: 120_000 }, (error, out, err) => {
-          resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
-        });
-        child.stdin?.end();
-      });
+      runClient(engine.daemon, [file, ...args]);
     const old = (...args: string[]): Promise<Said> => run(OLD, args);
     /** Buildx where this machine has it. */
     const docker = (...args: string[]): Promise<Said> => {

@@ -1,9 +1,10 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Server } from 'ssh2';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { must, runClient, type Said } from '../../support/buildkit/run-client.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
 import { until } from '../../support/engine/http.ts';
 import { tar } from '../../support/images/tar.ts';
@@ -12,18 +13,6 @@ import { hasTrixie, inTrixie } from '../../support/trixie.ts';
 
 const UPLINK = 88;
 const HOST = `10.${UPLINK}.0.1`;
-
-interface Said {
-  code: number;
-  out: string;
-  err: string;
-}
-
-async function must(said: Promise<Said>): Promise<Said> {
-  const all = await said;
-  expect({ code: all.code, err: all.code === 0 ? '' : all.err }).toEqual({ code: 0, err: '' });
-  return all;
-}
 
 const DOCKERFILE = 'FROM busybox\nCOPY . /c\nCMD ["find", "/c", "-type", "f"]\n';
 const FILES = { Dockerfile: DOCKERFILE, '.dockerignore': '*.log\n', 'kept/a': 'a', 'gone.log': 'x' };
@@ -35,18 +24,9 @@ describeEngine(
     let url: string;
     const root = (): string => engine.daemon.paths.root;
     const run = (file: string, args: readonly string[], input?: Buffer | string): Promise<Said> =>
-      new Promise((resolve) => {
-        const env = {
-          PATH: process.env['PATH'] ?? '',
-          HOME: root(),
-          DOCKER_HOST: `unix://${engine.daemon.paths.socket}`,
-          DOCKER_BUILDKIT: '1',
-          BUILDX_BAKE_ENTITLEMENTS_FS: '0',
-        };
-        const child = execFile(file, args, { env, timeout: 120_000 }, (error, out, err) => {
-          resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
-        });
-        child.stdin?.end(input);
+      runClient(engine.daemon, [file, ...args], {
+        env: { BUILDX_BAKE_ENTITLEMENTS_FS: '0' },
+        ...(input !== undefined && { input }),
       });
     type Client = (args: readonly string[], input?: Buffer | string) => Promise<Said>;
     const old: Client = (args, input) => run('/usr/bin/docker', args, input);
