@@ -76,7 +76,7 @@ test('Control: Solve hands on what newer and older clients ask; errors carry the
       asked.push(request);
       return request.frontend === ''
         ? Promise.resolve(new Map([['containerimage.digest', 'sha256:1']]))
-        : Promise.reject(new BuildError('internal', 'no such base', { source: place, vertex: 'sha256:2' }));
+        : Promise.reject(new BuildError('not_found', 'no such base', { source: place, vertex: 'sha256:2' }));
     },
   });
   const connection = new grpc.Client(`unix:${server.socketPath}`, grpc.credentials.createInsecure());
@@ -101,6 +101,7 @@ test('Control: Solve hands on what newer and older clients ask; errors carry the
     () => undefined,
     (reason: grpc.ServiceError) => reason,
   );
+  // Clients print any other code in front of the text.
   expect([error?.code, error?.details]).toEqual([grpc.status.UNKNOWN, 'no such base']);
   const details = String(error?.metadata.get('grpc-status-details-bin')[0]);
   expect(details).toContain('github.com/moby/buildkit/errdefs.Source+json');

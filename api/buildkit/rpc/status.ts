@@ -15,7 +15,7 @@ export interface StatusDetail {
 }
 
 export const OK = 0;
-const UNKNOWN = 2;
+export const UNKNOWN = 2;
 
 /** As BuildKit answers: what has no code of its own is unknown, and `internal` is left to gRPC itself. */
 const CODES = {

@@ -21,6 +21,7 @@ import {
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import type { RpcMethod } from '../rpc/server.ts';
 import { definitionOf, inputsOf } from './definition.ts';
+import { asBuild } from './errors.ts';
 import { streaming, unary } from './method.ts';
 import { timestampOf, updateMessage } from './updates.ts';
 
@@ -42,7 +43,7 @@ export function controlMethods(port: BuildkitPort): [string, RpcMethod][] {
     [
       'Solve',
       unary(solveRequest, solveResponse, async (request, { signal }) => ({
-        exporterResponse: new Map(await port.solve(solveOf(request), signal)),
+        exporterResponse: new Map(await asBuild(port.solve(solveOf(request), signal))),
       })),
     ],
     [

@@ -1,6 +1,6 @@
 import { BuildError, type SourcePlace } from '../../../daemon/base/build-error.ts';
-import { EngineError } from '../../../daemon/base/errors.ts';
-import { statusOf, type RpcStatus, type StatusDetail } from '../rpc/status.ts';
+import { EngineError, type ErrorCode } from '../../../daemon/base/errors.ts';
+import { statusOf, UNKNOWN, type RpcStatus, type StatusDetail } from '../rpc/status.ts';
 
 const PREFIX = 'github.com/moby/buildkit/errdefs';
 
@@ -11,6 +11,26 @@ export class ReturnedError extends EngineError {
   constructor(status: RpcStatus) {
     super('remote', status.message);
     this.status = status;
+  }
+}
+
+/** Codes that clients act on; before the text of a build's error they print every code but unknown. */
+const CODES_OF_BUILDS: ReadonlySet<ErrorCode> = new Set([
+  'canceled',
+  'deadline_exceeded',
+  'not_implemented',
+  'unavailable',
+]);
+
+/** `work` of a build: what it throws has no code of its own, as with BuildKit. */
+export async function asBuild<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof EngineError && !CODES_OF_BUILDS.has(error.code)) {
+      throw new ReturnedError({ ...buildkitStatus(error), code: UNKNOWN });
+    }
+    throw error;
   }
 }
 

@@ -5,7 +5,7 @@ import { empty } from '../proto/common.ts';
 import { gatewaySolveRequest, gatewaySolveResponse, pongResponse, returnRequest } from '../proto/gateway.ts';
 import type { RpcMethod } from '../rpc/server.ts';
 import { workerMessage } from './control.ts';
-import { ReturnedError } from './errors.ts';
+import { asBuild, ReturnedError } from './errors.ts';
 import { buildOf } from './build-id.ts';
 import { definitionOf, inputsOf, sentDefinition } from './definition.ts';
 import { unary } from './method.ts';
@@ -48,11 +48,8 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
         const { frontend, frontendOpt, definition, frontendInputs, allowResultReturn } = request;
         const inputs = inputsOf(frontendInputs);
         const cacheImports = request.cacheImports.map(({ type, attrs }) => ({ type, attributes: attrs }));
-        const made = await port.solveFrontend(
-          buildOf(metadata),
-          { frontend, options: frontendOpt, ...definitionOf(definition), inputs, cacheImports },
-          signal,
-        );
+        const asked = { frontend, options: frontendOpt, ...definitionOf(definition), inputs, cacheImports };
+        const made = await asBuild(port.solveFrontend(buildOf(metadata), asked, signal));
         if (!allowResultReturn) {
           return { oldRef: made.ref };
         }

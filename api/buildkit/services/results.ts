@@ -19,6 +19,7 @@ import type { RpcMethod } from '../rpc/server.ts';
 import { goMode } from '../session/go-mode.ts';
 import { buildOf } from './build-id.ts';
 import { messageOf } from './definition.ts';
+import { asBuild } from './errors.ts';
 import { unary } from './method.ts';
 
 /** What a frontend asks of images and of results that it has had solved. Results are there when `Solve` answers. */
@@ -37,7 +38,7 @@ export function resultMethods(port: BuildkitPort): [string, RpcMethod][] {
         const { ref, platform, resolveMode, logName } = request;
         const mode = resolveMode === 'pull' ? 'pull' : 'local';
         const question = { reference: ref, ...(platform && { platform }), mode, name: logName } as const;
-        return await port.resolveImage(buildOf(metadata), question, signal);
+        return await asBuild(port.resolveImage(buildOf(metadata), question, signal));
       }),
     ],
     [
