@@ -6,7 +6,7 @@ import type { Setting } from './kinds.ts';
 /** How images are built. */
 export interface BuilderSettings {
   gc: CollectPolicy;
-  /** What builds may ask for: `network.host`. */
+  /** What builds may ask for: `network.host` unless it is forbidden, `security.insecure` where it is allowed. */
   entitlements: ReadonlySet<string>;
 }
 
@@ -15,7 +15,7 @@ type Given = Readonly<Record<string, unknown>>;
 const NO_BOUNDS: PolicyBounds = { reservedBytes: 0, usedBytesMax: 0, freeBytesMin: 0 };
 const DEFAULT: BuilderSettings = Object.freeze({
   gc: { isEnabled: true, defaults: NO_BOUNDS, rules: undefined },
-  entitlements: new Set(['network.host', 'security.insecure']),
+  entitlements: new Set(['network.host']),
 });
 
 const size = { type: 'string', pattern: SIZE.source };
@@ -29,7 +29,7 @@ const rule = object({
   minFreeSpace: size,
 });
 
-/** `{"gc": {"enabled": true, "policy": [..]}, "entitlements": {"network-host": false}}`, as dockerd reads it. */
+/** `{"gc": {"enabled": true, "policy": [..]}, "entitlements": {"security-insecure": true}}`, as dockerd reads it. */
 const builder: Setting<BuilderSettings> = {
   key: 'builder',
   flag: 'builder',
@@ -99,7 +99,7 @@ function builderOf(all: Given): BuilderSettings {
     },
     entitlements: new Set([
       ...(entitlements['network-host'] === false ? [] : ['network.host']),
-      ...(entitlements['security-insecure'] === false ? [] : ['security.insecure']),
+      ...(entitlements['security-insecure'] === true ? ['security.insecure'] : []),
     ]),
   };
 }

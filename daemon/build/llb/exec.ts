@@ -31,6 +31,9 @@ export function execVertex(message: ExecMessage, inputs: Inputs, { entitlements 
   if (network === 'host' && !entitlements.includes('network.host')) {
     throw new EngineError('forbidden', 'network.host is not allowed');
   }
+  if (message.security === INSECURE && !entitlements.includes('security.insecure')) {
+    throw new EngineError('forbidden', 'security.insecure is not allowed');
+  }
   const used = new UsedInputs(inputs, root.input);
   const others = mounts.filter((mount) => mount !== root);
   const op: ExecOp = {

@@ -1,5 +1,5 @@
+import { posix } from 'node:path';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
-import { notImplemented } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ExecOp } from '../graph/op.ts';
@@ -24,9 +24,6 @@ export async function runExec(
     container: StepContainer | undefined;
   },
 ): Promise<PinnedLayers> {
-  if (op.isPrivileged) {
-    throw notImplemented('RUN --security=insecure is not supported');
-  }
   const { signal } = context;
   await using mounts = await prepareMounts(deps, op.mounts, { inputs, context });
   signal.throwIfAborted();
@@ -62,10 +59,16 @@ function bodyOf(op: ExecOp, mounts: ExecMounts): ContainerCreateRequest {
       ExtraHosts: op.extraHosts.map(({ name, address }) => `${name}:${address}`),
       ...(op.shmBytes !== undefined && { ShmSize: op.shmBytes }),
       Ulimits: op.ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })),
-      ...(op.cgroupParent !== '' && { CgroupParent: op.cgroupParent }),
+      ...(op.isPrivileged && { Privileged: true }),
+      ...(op.cgroupParent !== '' && { CgroupParent: cgroupParentOf(op.cgroupParent) }),
       Tmpfs: mounts.tmpfs,
     },
   };
+}
+
+/** Where BuildKit has its commands: below a cgroup of its name; a slice of systemd is taken as it is. */
+function cgroupParentOf(parent: string): string {
+  return /^[^/]+\.slice$/.test(parent) ? parent : posix.join('/', parent, 'buildkit');
 }
 
 function nameOf(pair: string): string {

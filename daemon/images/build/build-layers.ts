@@ -227,6 +227,10 @@ async function run(
     signal,
     removes: container?.removes ?? { afterSuccess: true, always: true },
     keepUntil: container?.keepUntil ?? signal,
+    warn: (text) =>
+      container === undefined
+        ? asked.output(2, Buffer.from(`[Warning] ${text}\n`))
+        : container.progress.say(` ---> [Warning] ${text}\n`),
     progress: container?.progress ?? {
       say: () => undefined /* for others */,
       output: (stream, bytes) => asked.output(stream, bytes),

@@ -33,7 +33,7 @@ export interface BuildContainers {
       /** Its root, in place of an image that has a name, and what it sees beside. */
       step?: StepRoot;
     },
-  ): Promise<{ Id: string }>;
+  ): Promise<{ Id: string; Warnings: readonly string[] }>;
   attach(
     ref: string,
     options: { logs: boolean; stream: boolean; stdin: boolean; stdout: boolean; stderr: boolean },

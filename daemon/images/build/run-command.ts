@@ -30,6 +30,8 @@ export interface CommandHost {
   progress: StepContainer['progress'];
   removes: StepContainer['removes'];
   keepUntil: AbortSignal;
+  /** What the container does not have of what it asked for. */
+  warn(text: string): void;
 }
 
 /** Answers the container's id once its command has ended well; it is the caller's to remove. */
@@ -39,12 +41,13 @@ export async function runCommand(
 ): Promise<string> {
   const { containers, progress, signal, keepUntil, removes } = build;
   failpoint('images.build.run');
-  const { Id } = await containers.create(undefined, body, {
+  const { Id, Warnings } = await containers.create(undefined, body, {
     signal,
     keepUntil,
     ofBuild: removes.afterSuccess ? 'removed' : 'kept',
     ...(step && { step }),
   });
+  Warnings.forEach((text) => build.warn(text));
   const kill = (): void => {
     // It may have ended by itself.
     containers.kill(Id, {}).catch((error: unknown) => {

@@ -12,10 +12,10 @@ function load(builder: unknown, args: readonly string[] = []): Config {
   });
 }
 
-test('without settings: dockerd 28 policy, and builds may ask for the network of the host', () => {
+test('without settings: dockerd 28 policy, and builds may ask for the network of the host alone', () => {
   const { gc, entitlements } = load(undefined).builder;
   expect(gc).toMatchObject({ isEnabled: true, rules: undefined });
-  expect(entitlements.has('network.host')).toBe(true);
+  expect([...entitlements]).toEqual(['network.host']);
 });
 
 test.each([
@@ -64,7 +64,9 @@ test.each([
 
 test('the same by a flag, and what builds may ask for', () => {
   const { builder } = load(undefined, ['--builder', '{"entitlements":{"network-host":false}}']);
-  expect([...builder.entitlements]).toEqual(['security.insecure']);
+  expect([...builder.entitlements]).toEqual([]);
+  const insecure = load({ entitlements: { 'security-insecure': true } });
+  expect([...insecure.builder.entitlements]).toEqual(['network.host', 'security.insecure']);
 });
 
 test.each([

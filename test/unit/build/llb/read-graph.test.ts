@@ -335,6 +335,11 @@ test.each<[string, Sent, string]>([
     'network.host is not allowed',
   ],
   [
+    'all rights',
+    { inputs: on(image), exec: { meta, security: 1, mounts: [root] } },
+    'security.insecure is not allowed',
+  ],
+  [
     'a result of a mount',
     { inputs: on(image), exec: { meta, mounts: [root, { input: 0, dest: '/x', output: 1 }] } },
     'the result of mount /x is not supported',
