@@ -5,6 +5,7 @@ import { Control, type ManagerFacts } from './control/control.ts';
 import { SwarmEvents, type SwarmEventLog } from './control/events/swarm-events.ts';
 import { IngressNetwork } from './control/networks/ingress.ts';
 import { TaskReporter, type TaskListener } from './control/events/task-news.ts';
+import { untilReady } from './control/nodes/until-ready.ts';
 import type { HostSubnets, ImageNames, LocalNetwork } from './control/ports.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
 import { ImageServer } from './images/image-server.ts';
@@ -51,6 +52,7 @@ export interface ManagerEngine {
 export class Manager implements ManagerPart {
   readonly control: Control;
   readonly ingress: IngressNetwork;
+  readonly #cluster: ManagerContext['cluster'];
   readonly #leadership: Leadership;
   readonly #events: SwarmEvents;
   readonly #tasks: TaskReporter | undefined;
@@ -61,6 +63,7 @@ export class Manager implements ManagerPart {
 
   constructor(context: ManagerContext, engine: ManagerEngine) {
     const { clock, random, logger, cluster, dial, facts, sealer } = context;
+    this.#cluster = cluster;
     const dispatcher = new Dispatcher({
       clock,
       random,
@@ -130,6 +133,11 @@ export class Manager implements ManagerPart {
 
   get facts(): ManagerFacts {
     return this.control.facts();
+  }
+
+  /** Resolves when a node is ready for tasks. */
+  nodeReady(node: string): Promise<void> {
+    return untilReady(this.#cluster, node);
   }
 
   resign(): Promise<void> {

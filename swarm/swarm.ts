@@ -16,7 +16,10 @@ import type {
   SwarmSpec,
   SwarmUpdateFlags,
 } from '../api/types/swarm/swarm.ts';
+import type { Clock } from '../daemon/base/clock.ts';
+import { withTimeout } from '../daemon/base/concurrency/timeout.ts';
 import { errorText } from '../daemon/base/errors.ts';
+import { limits } from '../daemon/base/limits.ts';
 import type { Logger } from '../daemon/base/logger.ts';
 import { Agent } from './agent/agent.ts';
 import type { Executor } from './agent/executor.ts';
@@ -49,6 +52,7 @@ export interface SwarmDeps extends Omit<
  */
 export class Swarm implements SwarmPort, AsyncDisposable {
   readonly #node: SwarmNode<Manager>;
+  readonly #clock: Clock;
   readonly #logger: Logger;
   /** Of the swarm, for the engine of this host. */
   readonly networks: SwarmNetworks;
@@ -61,6 +65,7 @@ export class Swarm implements SwarmPort, AsyncDisposable {
 
   constructor({ agentDirectory, executor, engine, ...deps }: SwarmDeps) {
     const { clock, logger } = deps;
+    this.#clock = clock;
     this.#logger = logger;
     const images = new ImagesOfManagers({ clock, logger, platform: engine.imageStore.platform });
     this.images = images;
@@ -108,13 +113,17 @@ export class Swarm implements SwarmPort, AsyncDisposable {
     return info.ControlAvailable ? { ...info, ...this.#node.manager().facts } : info;
   }
 
-  /** Also with the ingress network, which whoever publishes a port right after needs. */
+  /** Also with the ingress network, which whoever publishes a port right after needs, and with this node ready. */
   async init(request: SwarmInitRequest): Promise<string> {
     const id = await this.#node.init(request);
+    const manager = this.#node.manager();
     try {
-      await this.#node.manager().ingress.make();
+      await manager.ingress.make();
     } catch (error) {
       this.#logger.warn({ error: errorText(error) }, 'the ingress network is left to the leader');
+    }
+    if (!(await withTimeout(this.#clock, manager.nodeReady(id), limits.swarmJoinMs))) {
+      this.#logger.warn({ node: id }, 'the agent of this node has no session with the new swarm yet');
     }
     return id;
   }

@@ -17,4 +17,15 @@ describeEngine('a new swarm', (engine) => {
       await engine.http.ok('POST', '/swarm/leave?force=1');
     }
   });
+
+  test('has its first node ready as soon as it is there', async () => {
+    const states: unknown[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      await engine.http.ok('POST', '/swarm/init', { ListenAddr: '127.0.0.1:0', AdvertiseAddr: '127.0.0.1' });
+      const nodes = await engine.http.ok<{ Status: { State: string } }[]>('GET', '/nodes');
+      states.push(...nodes.map(({ Status }) => Status.State));
+      await engine.http.ok('POST', '/swarm/leave?force=1');
+    }
+    expect(states).toEqual(['ready', 'ready', 'ready', 'ready', 'ready']);
+  });
 });
