@@ -5,6 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestDaemon } from '../../support/engine/daemon.ts';
+import { until } from '../../support/engine/http.ts';
 import { needs } from '../../support/needs.ts';
 
 const run = promisify(execFile);
@@ -45,10 +46,13 @@ needs(
     (await run('docker', ['--host', `unix://${daemon.paths.socket}`, '--config', folder, ...args])).stdout;
   const skopeo = (...args: string[]): Promise<string> =>
     daemon.netns.run('skopeo', '--insecure-policy', 'copy', ...args);
-  /** KB on the disk. */
-  const used = async (part: string): Promise<number> =>
-    Number.parseInt((await run('du', ['-sk', path.join(daemon.paths.dataRoot, part)])).stdout, 10);
-  const layers = (): string[] => readdirSync(path.join(daemon.paths.dataRoot, 'layers')).toSorted();
+  const names = (part: string): string[] => readdirSync(path.join(daemon.paths.dataRoot, part)).toSorted();
+  /** KB on the disk. Of containers that were removed the files go in the background: du would trip over them. */
+  const used = async (part: string): Promise<number> => {
+    await until('nothing is being removed', () => !names('tmp').some((name) => name.startsWith('removed-')));
+    return Number.parseInt((await run('du', ['-sk', path.join(daemon.paths.dataRoot, part)])).stdout, 10);
+  };
+  const layers = (): string[] => names('layers');
 
   it('a push stores nothing a second time, and what was pushed runs without being unpacked again', async () => {
     const [before, there] = [await used('.'), layers()];
