@@ -1,5 +1,5 @@
 /** Entry of the thread that makes deliveries: takes errands from courier-thread.ts in batches, and answers so. */
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../base/clock.ts';
 import { invariant } from '../../../base/errors.ts';
@@ -15,10 +15,11 @@ import type { ErrandBatch, KnownErrand, MadeBatch, NumberedErrands, ThreadFacts 
 const port = parentPort;
 invariant(port !== null, 'delivery-worker.ts runs in a worker thread only');
 
-/** Above 0: the threads that answer requests go first. */
-const NICENESS = 5;
+/** More than the daemon has: the threads that answer requests go first. */
+const NICENESS_MORE = 5;
+const NICENESS_MAX = 19;
 // Of this thread alone (setpriority(2), notes).
-setPriority(0, NICENESS);
+setPriority(0, Math.min(getPriority(0) + NICENESS_MORE, NICENESS_MAX));
 
 // Given by courier-thread.ts.
 const facts = workerData as ThreadFacts;
