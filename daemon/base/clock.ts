@@ -13,25 +13,27 @@ export interface Clock {
 
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
+/** `nano` where it lies in millisecond `ms`, otherwise that millisecond's nearer end. */
+function within(ms: number, nano: bigint): bigint {
+  const start = BigInt(ms) * 1_000_000n;
+  const end = start + 999_999n;
+  return nano < start ? start : nano > end ? end : nano;
+}
+
+/**
+ * Milliseconds are those of `Date.now()`, so that a client's `since` and `until` mean here what they mean to it,
+ * however the wall clock is slewed or stepped. What is finer comes from the monotonic clock: Node.js has no finer
+ * wall clock.
+ */
 class SystemClock implements Clock {
-  readonly #originNano = BigInt(Date.now()) * 1_000_000n - process.hrtime.bigint();
-  #driftCheckedAtMs = 0;
-  #offsetNano = this.#originNano;
+  #offsetNano = BigInt(Date.now()) * 1_000_000n - process.hrtime.bigint();
   #last = 0n;
 
   nowNano(): bigint {
+    const wallMs = Date.now();
     const monotonicNano = process.hrtime.bigint();
-    const monotonicMs = Number(monotonicNano / 1_000_000n);
-    // The wall clock may be stepped (NTP, an operator): follow it, at most once a second.
-    if (monotonicMs - this.#driftCheckedAtMs > 1000) {
-      this.#driftCheckedAtMs = monotonicMs;
-      const wallNano = BigInt(Date.now()) * 1_000_000n;
-      const drift = wallNano - (monotonicNano + this.#offsetNano);
-      if (drift > 5_000_000n || drift < -5_000_000n) {
-        this.#offsetNano = wallNano - monotonicNano;
-      }
-    }
-    let now = monotonicNano + this.#offsetNano;
+    let now = within(wallMs, monotonicNano + this.#offsetNano);
+    this.#offsetNano = now - monotonicNano;
     if (now <= this.#last && this.#last - now < 1_000_000_000n) {
       now = this.#last + 1n;
     }

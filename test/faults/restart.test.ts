@@ -7,11 +7,11 @@ import { describeEngine, onReference } from '../support/engine/engine.ts';
 import type { Engine } from '../support/engine/engine.ts';
 import { sleep, until } from '../support/engine/http.ts';
 import { differences } from '../support/engine/oracle.ts';
+import { untilNow } from '../support/engine/until-now.ts';
 
 async function actions({ http }: Engine, id: string): Promise<string> {
   const filters = encodeURIComponent(JSON.stringify({ container: [id] }));
-  const now = (Date.now() / 1000 + 0.01).toFixed(3);
-  return (await http.request('GET', `/events?since=0&until=${now}&filters=${filters}`)).text;
+  return (await http.request('GET', `/events?since=0&until=${untilNow()}&filters=${filters}`)).text;
 }
 
 /** The container's cgroup has a thousandth of a processor from here on, which another process uses up. */

@@ -6,6 +6,7 @@ import { until, type Answer } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
 import { HubAt } from '../../support/swarm/hosts/hub-at.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 const GROUP = '/cluster/apis/events.k8s.io/v1';
 const OF_DEFAULT = `${GROUP}/namespaces/default/events`;
@@ -65,8 +66,7 @@ needsEngine('docker-cli', 'etcd')('events of the cluster in a swarm', () => {
   /** Whether a manager's own engine has told that another node than this one leads. */
   const tellsOfLeader = async (number: number, lost: number): Promise<boolean> => {
     const filters = encodeURIComponent(JSON.stringify({ type: ['node'], event: ['update'] }));
-    const now = (Date.now() / 1000).toFixed(3);
-    const { text } = await ask(number, 'GET', `/events?since=1&until=${now}&filters=${filters}`);
+    const { text } = await ask(number, 'GET', `/events?since=1&until=${untilNow()}&filters=${filters}`);
     const elected = text.split('\n').filter((line) => line.includes('"leader.new":"true"'));
     return elected.some((line) => !line.includes(`"name":"n${lost}"`));
   };

@@ -6,6 +6,7 @@ import { WAIT_MS } from '../../support/patience.ts';
 import { Attempt } from '../points.ts';
 import { Dice } from './dice.ts';
 import type { StormOptions, StormReport } from './dice.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 /** Containers under way at a time. */
 const LANES = 4;
@@ -115,8 +116,7 @@ class Subject {
       const lines = stdout.split('\n').slice(0, -1);
       const isWhole = lines.every((line, index) => line === String(index + 1));
       const filters = encodeURIComponent(JSON.stringify({ container: [Id], event: ['die'] }));
-      const now = (Date.now() / 1000).toFixed(3);
-      const { text } = await http.request('GET', `/events?since=1&until=${now}&filters=${filters}`);
+      const { text } = await http.request('GET', `/events?since=1&until=${untilNow()}&filters=${filters}`);
       const seen = {
         exitCode: State.ExitCode,
         lines: Number.isFinite(this.#lines) ? lines.length : this.#lines,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestDaemon } from '../../support/engine/daemon.ts';
 import { jsonLines, until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 const HUB = '127.0.0.1:5010';
 const EVENTS = '/cluster/apis/events.k8s.io/v1/events';
@@ -62,8 +63,7 @@ needsEngine()('what has happened', () => {
   }
 
   async function engineEvents(filters: Record<string, string[]>): Promise<EngineEvent[]> {
-    const now = (Date.now() / 1000 + 0.001).toFixed(9);
-    const query = `since=0&until=${now}&filters=${encodeURIComponent(JSON.stringify(filters))}`;
+    const query = `since=0&until=${untilNow()}&filters=${encodeURIComponent(JSON.stringify(filters))}`;
     return jsonLines((await daemon.http.request('GET', `/events?${query}`)).text) as EngineEvent[];
   }
 

@@ -8,6 +8,7 @@ import { needsEngine } from '../../support/needs.ts';
 import { differences } from '../../support/engine/oracle.ts';
 import { SmallDisk } from '../../support/storage/small-disk.ts';
 import { VolumePlugin } from '../../support/storage/volume-plugin.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 const suite = onReference ? test.skip : test;
 const MIB = 1024 * 1024;
@@ -223,8 +224,7 @@ needsEngine()('a disk that takes nothing', () => {
     await http.ok('POST', `/containers/${id}/resize?h=30&w=90`);
 
     const told = async (): Promise<string[]> => {
-      const now = Date.now() / 1000;
-      const query = `since=${since}&until=${now}&filters=${encodeURIComponent('{"container":["shell"]}')}`;
+      const query = `since=${since}&until=${untilNow()}&filters=${encodeURIComponent('{"container":["shell"]}')}`;
       const { text } = await http.request('GET', `/events?${query}`);
       const actions = text
         .trim()

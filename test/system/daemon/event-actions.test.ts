@@ -6,6 +6,7 @@ import type { Engine } from '../../support/engine/engine.ts';
 import { jsonLines, sleep, until } from '../../support/engine/http.ts';
 import { isRuntime } from '../../support/process.ts';
 import { tar } from '../../support/images/tar.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 interface Event {
   status: string;
@@ -241,9 +242,8 @@ async function pauseAndUnpause(engine: Engine, id: string): Promise<void> {
 }
 
 async function past(engine: Engine, id: string): Promise<Event[]> {
-  const now = (Date.now() / 1000 + 0.001).toFixed(9);
   const filters = encodeURIComponent(JSON.stringify({ container: [id] }));
-  const answer = await engine.http.request('GET', `/events?since=0&until=${now}&filters=${filters}`);
+  const answer = await engine.http.request('GET', `/events?since=0&until=${untilNow()}&filters=${filters}`);
   return jsonLines(answer.text) as Event[];
 }
 

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { describeEngine, onReference, type Engine } from '../../support/engine/engine.ts';
 import { jsonLines, readAll, until } from '../../support/engine/http.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 interface Event {
   status?: string;
@@ -19,10 +20,9 @@ const filters = (map: Record<string, string[]>): string =>
 
 /** Events of the past of one container, oldest first. */
 async function past(engine: Engine, id: string): Promise<Event[]> {
-  const now = (Date.now() / 1000 + 0.001).toFixed(9);
   const answer = await engine.http.request(
     'GET',
-    `/events?since=0&until=${now}&${filters({ container: [id] })}`,
+    `/events?since=0&until=${untilNow()}&${filters({ container: [id] })}`,
   );
   // Events as they are written: what is compared is their content.
   return jsonLines(answer.text) as Event[];
@@ -32,6 +32,17 @@ const kills = (chunks: Buffer[]): number =>
   Buffer.concat(chunks).toString().split('"Action":"kill"').length - 1;
 
 describeEngine('events', (engine) => {
+  test('an event lies between the times that a client saw before and after', async () => {
+    const { http } = engine;
+    const id = await engine.start(['sleep', '1000'], {}, { Tty: true });
+    for (const _round of Array.from({ length: 200 })) {
+      const since = (Date.now() / 1000).toFixed(3);
+      await http.ok('POST', `/containers/${id}/resize?h=30&w=90`);
+      const query = `since=${since}&until=${untilNow()}&${filters({ event: ['resize'] })}`;
+      expect(jsonLines((await http.request('GET', `/events?${query}`)).text)).toHaveLength(1);
+    }
+  });
+
   test('events: a life from create to destroy, in order', async () => {
     const id = await engine.create(['sh', '-c', 'exit 3'], {}, { Labels: { tier: 'web' } }, 'watched');
     await engine.http.ok('POST', `/containers/${id}/start`);
@@ -95,14 +106,13 @@ describeEngine('events', (engine) => {
   test('events: filters by type, label, image and event combine', async () => {
     const id = await engine.create(['true'], {}, { Labels: { a: '1' } });
     await engine.create(['true'], {}, { Labels: { a: '2' } });
-    const now = (Date.now() / 1000 + 0.001).toFixed(9);
     const query = filters({
       type: ['container'],
       label: ['a=1'],
       image: ['busybox:latest'],
       event: ['create'],
     });
-    const answer = await engine.http.request('GET', `/events?since=0&until=${now}&${query}`);
+    const answer = await engine.http.request('GET', `/events?since=0&until=${untilNow()}&${query}`);
     expect(jsonLines(answer.text)).toMatchObject([{ Actor: { ID: id }, Action: 'create' }]);
   });
 

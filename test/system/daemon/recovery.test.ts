@@ -8,6 +8,7 @@ import type { Engine } from '../../support/engine/engine.ts';
 import { jsonLines, sleep, until } from '../../support/engine/http.ts';
 import { differences } from '../../support/engine/oracle.ts';
 import { processFile } from '../../support/process.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 // dockerd ends its containers with itself unless live-restore is set: nothing to compare with.
 const survives = test.runIf(!onReference);
@@ -28,9 +29,8 @@ function monitorPid(id: string): number {
 
 /** Actions of the past of one container, oldest first. */
 async function past(engine: Engine, id: string): Promise<string[]> {
-  const now = (Date.now() / 1000 + 0.01).toFixed(3);
   const filters = encodeURIComponent(JSON.stringify({ container: [id] }));
-  const answer = await engine.http.request('GET', `/events?since=0&until=${now}&filters=${filters}`);
+  const answer = await engine.http.request('GET', `/events?since=0&until=${untilNow()}&filters=${filters}`);
   return jsonLines(answer.text).map((event) => (event as { Action: string }).Action);
 }
 

@@ -3,6 +3,7 @@ import { processes } from '../../support/engine/cleanup.ts';
 import { describeEngine, onReference } from '../../support/engine/engine.ts';
 import { sleep, until } from '../../support/engine/http.ts';
 import { descriptorGrowth, differences, restingDescriptors } from '../../support/engine/oracle.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 // dockerd ends its containers with itself unless live-restore is set: nothing to compare with.
 const survives = test.runIf(!onReference);
@@ -37,8 +38,7 @@ describeEngine('kill -9 of the daemon', (engine) => {
     expect(Date.parse(State.FinishedAt)).toBeLessThan(started - 50);
     expect((await engine.logs(id)).stdout).toBe('last words\n');
     const filters = encodeURIComponent(JSON.stringify({ container: [id], event: ['die'] }));
-    const now = (Date.now() / 1000 + 0.01).toFixed(3);
-    const events = await engine.http.request('GET', `/events?since=0&until=${now}&filters=${filters}`);
+    const events = await engine.http.request('GET', `/events?since=0&until=${untilNow()}&filters=${filters}`);
     expect(events.text.trim().split('\n')).toHaveLength(1);
   });
 

@@ -6,6 +6,7 @@ import type { Engine } from '../../support/engine/engine.ts';
 import type { Answer } from '../../support/engine/http.ts';
 import { tar, type TarEntry } from '../../support/images/tar.ts';
 import { namesIn, untar } from '../../support/images/untar.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 const TAR = { 'Content-Type': 'application/x-tar' };
 const TREE =
@@ -255,10 +256,7 @@ describeEngine('archive', (engine) => {
     await get(engine, id, '/etc');
     await put(engine, id, '/etc', tar([]));
     await engine.http.request('GET', `/containers/${id}/export`);
-    const { text } = await engine.http.request(
-      'GET',
-      `/events?since=${since}&until=${Date.now() / 1000 + 0.1}`,
-    );
+    const { text } = await engine.http.request('GET', `/events?since=${since}&until=${untilNow()}`);
     const actions = text
       .split('\n')
       .filter(Boolean)

@@ -4,6 +4,7 @@ import { TestDaemon } from '../../support/engine/daemon.ts';
 import { until } from '../../support/engine/http.ts';
 import { differences } from '../../support/engine/oracle.ts';
 import { needs } from '../../support/needs.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 const HUB = '127.0.0.1:5010';
 const URL = `http://${HUB}`;
@@ -82,11 +83,7 @@ needs(
     const token = await tokenOf(id);
     expect(token).toMatch(/^bhw_/);
     expect([await status(token), await status(token, '/repos/alice/other')]).toEqual(['200', '404']);
-    const shown = [
-      await inspect(id),
-      await logs(id),
-      await text(`/events?since=0&until=${Math.floor(Date.now() / 1000)}`),
-    ];
+    const shown = [await inspect(id), await logs(id), await text(`/events?since=0&until=${untilNow()}`)];
     await daemon.http.ok('POST', `/containers/${id}/pause`);
     await daemon.http.ok('POST', `/commit?container=${id}&repo=made`);
     shown.push(await text('/images/made/get'), daemon.log());

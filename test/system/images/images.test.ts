@@ -4,6 +4,7 @@ import { describeEngine, onReference } from '../../support/engine/engine.ts';
 import { jsonLines } from '../../support/engine/http.ts';
 import { busyboxEntries, busyboxImageTar, imageTar } from '../../support/images/images.ts';
 import { tar } from '../../support/images/tar.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 describeEngine('images', (engine) => {
   const load = async (bytes: Buffer): Promise<string> =>
@@ -111,8 +112,10 @@ describeEngine('images', (engine) => {
     });
     const { Id } = inspect;
     const filters = encodeURIComponent(JSON.stringify({ image: [Id] }));
-    const until = (Date.now() / 1000 + 0.001).toFixed(9);
-    const { text } = await engine.http.request('GET', `/events?since=1&until=${until}&filters=${filters}`);
+    const { text } = await engine.http.request(
+      'GET',
+      `/events?since=1&until=${untilNow()}&filters=${filters}`,
+    );
     const events = jsonLines(text) as {
       Action: string;
       Actor: { ID: string; Attributes: Record<string, string> };

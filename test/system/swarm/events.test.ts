@@ -5,6 +5,7 @@ import type { TaskInspect } from '../../../api/types/swarm/task.ts';
 import { TestDaemon } from '../../support/engine/daemon.ts';
 import { jsonLines, until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 const filters = (value: object): string => encodeURIComponent(JSON.stringify(value));
 
@@ -31,8 +32,7 @@ needsEngine('etcd')('swarm events', () => {
 
   /** Of services, one line each. */
   async function told(): Promise<string[]> {
-    const now = (Date.now() / 1000).toFixed(3);
-    const query = `since=1&until=${now}&filters=${filters({ scope: ['swarm'], type: ['service'] })}`;
+    const query = `since=1&until=${untilNow()}&filters=${filters({ scope: ['swarm'], type: ['service'] })}`;
     const { text } = await daemon.http.request('GET', `/events?${query}`);
     // What the daemon has sent, as it says itself.
     return (jsonLines(text) as EventMessage[]).map(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EventMessage, NetworkInspect, NetworkPruneReport } from '../../../api/types/system.ts';
 import { describeEngine, onReference } from '../../support/engine/engine.ts';
 import { jsonLines, until } from '../../support/engine/http.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 const query = (filters: object): string => `filters=${encodeURIComponent(JSON.stringify(filters))}`;
 
@@ -131,9 +132,8 @@ describeEngine('networks of a swarm', (engine) => {
   });
 
   test('events: of the swarm, made and removed', async () => {
-    const now = (Date.now() / 1000).toFixed(3);
     const filters = query({ type: ['network'], scope: ['swarm'] });
-    const { text } = await engine.http.request('GET', `/events?since=1&until=${now}&${filters}`);
+    const { text } = await engine.http.request('GET', `/events?since=1&until=${untilNow()}&${filters}`);
     // What the engine has sent, as it says itself.
     const told = (jsonLines(text) as EventMessage[]).map(
       ({ Action, Actor }) => `${Action} ${JSON.stringify(Actor.Attributes)}`,

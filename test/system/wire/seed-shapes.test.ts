@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeEngine } from '../../support/engine/engine.ts';
 import { compareShape, SEED_ANSWERS, SEED_EVENT, type SeedNames } from '../../support/api/seed-shapes.ts';
+import { untilNow } from '../../support/engine/until-now.ts';
 
 /** The tables of the 1.24 document held against a daemon with one of everything: ports, volume, exec, labels. */
 describeEngine('the 1.24 document', (engine) => {
@@ -44,7 +45,7 @@ describeEngine('the 1.24 document', (engine) => {
 
   test('every event: has exactly the fields and types of the document', async () => {
     await oneOfEverything();
-    const { text } = await engine.http.request('GET', `/v1.24/events?since=0&until=${Date.now() / 1000}`);
+    const { text } = await engine.http.request('GET', `/v1.24/events?since=0&until=${untilNow()}`);
     const events = text.split('\n').filter((line) => line.trim() !== '');
     expect(events.length).toBeGreaterThan(8);
     expect(events.flatMap((line) => compareShape(SEED_EVENT, JSON.parse(line)))).toEqual([]);

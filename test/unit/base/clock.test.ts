@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatNano, parseRfc3339Nano } from '../../../daemon/base/clock.ts';
+import { formatNano, parseRfc3339Nano, systemClock } from '../../../daemon/base/clock.ts';
 
 test.each([
   ['1970-01-01T00:00:00Z', 0n],
@@ -30,4 +30,17 @@ test.each([
 test('what is printed is read again', () => {
   const text = '2016-06-07T20:31:11.853781916Z';
   expect(formatNano(parseRfc3339Nano(text))).toBe(text);
+});
+
+test('nanoseconds increase, and are of the millisecond that `Date.now()` tells', () => {
+  let last = 0n;
+  for (const _call of Array.from({ length: 3000 })) {
+    const before = Date.now();
+    const nano = systemClock.nowNano();
+    const after = Date.now();
+    expect(Number(nano / 1_000_000n)).toBeGreaterThanOrEqual(before);
+    expect(Number(nano / 1_000_000n)).toBeLessThanOrEqual(after);
+    expect(nano > last).toBe(true);
+    last = nano;
+  }
 });
