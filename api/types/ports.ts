@@ -219,6 +219,11 @@ export interface PullOptions {
   tag?: string;
   /** `os[/architecture[/variant]]`; this host's by default. */
   platform?: string;
+  /**
+   * The image gets no name, only the digest of its own manifest, and is told by its id: what has the name already
+   * keeps it. One that has no index is then taken as it is, whatever its platform.
+   */
+  unnamed?: (imageId: string) => void;
   auth: RegistryAuth;
   signal: AbortSignal;
 }

@@ -96,7 +96,8 @@ export class CacheKeeper implements AsyncDisposable {
     const tests = new Map(rules.map((rule) => [rule, recordTest(rule.filters ?? [])]));
     for (;;) {
       const records = new Map(this.#records().map((record) => [record.id, record]));
-      const kept = [...records.values()].map((record) => keptOf(record));
+      const stoodOn = new Set([...records.values()].flatMap(({ parents }) => parents));
+      const kept = [...records.values()].map((record) => keptOf(record, stoodOn.has(record.id)));
       const matches = (rule: CollectRule, id: string): boolean => {
         const record = records.get(id);
         return record !== undefined && tests.get(rule)?.(record) === true;
@@ -129,7 +130,6 @@ export class CacheKeeper implements AsyncDisposable {
       }
     }
     const below = new Map(rows.map((row) => [row.id, this.#below(row)]));
-    const stoodOn = new Set([...below.values()].flat());
     return rows.map((row) => {
       const { layerId } = row;
       const isMount = row.type === CACHE_MOUNT;
@@ -142,9 +142,7 @@ export class CacheKeeper implements AsyncDisposable {
         lastUsedMs: row.lastUsedMs,
         usageCount: row.usageCount,
         description: row.description,
-        inUse: isMount
-          ? caches.isInUse(row.id)
-          : layerId !== null && (layers.isPinned(layerId) || stoodOn.has(layerId)),
+        inUse: isMount ? caches.isInUse(row.id) : layerId !== null && layers.isPinned(layerId),
         isShared: layerId !== null && layers.users(layerId) > 0,
         isMutable: isMount,
       };
@@ -158,7 +156,8 @@ export class CacheKeeper implements AsyncDisposable {
   }
 }
 
-function keptOf({ id, type, bytes, inUse, isShared, lastUsedMs = 0 }: UsageRecord): KeptRecord {
+function keptOf(record: UsageRecord, isStoodOn: boolean): KeptRecord {
+  const { id, type, bytes, inUse, isShared, lastUsedMs = 0 } = record;
   // The table holds what this program has written.
-  return { id, type: type as RecordType, bytes, isInUse: inUse, isShared, lastUsedMs };
+  return { id, type: type as RecordType, bytes, isInUse: inUse || isStoodOn, isShared, lastUsedMs };
 }

@@ -93,6 +93,7 @@ async function findImage(
         signal,
         // What has a digest is what it is, wherever it came from.
         request: { pull: mode === 'pull' && !reference.includes('@') },
+        fetchesOthers: true,
         progress: { send: (message) => options.told(message) },
         hold: (id) => holds.push(images.index.hold(id)),
       },

@@ -1,13 +1,18 @@
 import { hostPlatform } from '../../../storage/image/platform.ts';
 import { familiarName, parseReference, withDefaultTag } from '../../../storage/references/reference.ts';
-import { invalidArgument, isEngineError } from '../../base/errors.ts';
+import { invalidArgument, isEngineError, type EngineError } from '../../base/errors.ts';
 import type { ImageRecord } from '../image-index.ts';
 import type { Build } from './state.ts';
 
-/** An image by name or id, held for this build: what is here is taken unless the client asked to pull. */
+/**
+ * An image by name or id, held for this build: what is here is taken unless the client asked to pull. What is here for
+ * another platform is refused, or with `fetchesOthers` left as it is: the platform's own image is then pulled beside it,
+ * without a name.
+ */
 export async function resolveImage(
   build: Pick<Build, 'images' | 'hold' | 'auth' | 'signal' | 'pull'> & {
     request: Pick<Build['request'], 'pull'>;
+    fetchesOthers?: boolean;
     progress: Pick<Build['progress'], 'send'>;
   },
   ref: string,
@@ -18,9 +23,18 @@ export async function resolveImage(
     build.hold(image.row.id);
     return image;
   };
+  const fetchesOthers = build.fetchesOthers === true;
+  let isOther = fetchesOthers && !isFor(platform, { os: 'linux', architecture: hostPlatform().architecture });
   if (!build.request.pull) {
     try {
-      return held(refuseOtherPlatform(index.findWhole(ref), ref, platform));
+      const image = index.findWhole(ref);
+      if (isFor(platform, image.config)) {
+        return held(image);
+      }
+      if (!fetchesOthers) {
+        throw otherPlatform(image, ref, platform);
+      }
+      isOther = true;
     } catch (error) {
       if (!isEngineError(error, 'not_found')) {
         throw error;
@@ -35,19 +49,27 @@ export async function resolveImage(
     signal: build.signal,
     ...(platform !== '' && { platform }),
   };
-  for await (const message of build.pull(options)) {
+  let id = '';
+  const unnamed = (imageId: string): void => {
+    id = imageId;
+  };
+  for await (const message of build.pull({ ...options, ...(isOther && { unnamed }) })) {
     build.progress.send(message);
   }
-  return held(index.find(ref));
+  return held(isOther ? index.find(id) : index.find(ref));
 }
 
-function refuseOtherPlatform(image: ImageRecord, ref: string, platform: string): ImageRecord {
-  const [os = '', architecture = hostPlatform().architecture] = platform.toLowerCase().split('/');
-  if (platform !== '' && (os !== image.config.os || architecture !== image.config.architecture)) {
-    throw invalidArgument(
-      `image with reference ${ref} was found but does not match the specified platform: wanted ${platform}, ` +
-        `actual: ${image.config.os}/${image.config.architecture}`,
-    );
-  }
-  return image;
+function isFor(
+  platform: string,
+  { os, architecture }: Pick<ImageRecord['config'], 'os' | 'architecture'>,
+): boolean {
+  const [wantedOs = '', wanted = hostPlatform().architecture] = platform.toLowerCase().split('/');
+  return platform === '' || (wantedOs === os && wanted === architecture);
+}
+
+function otherPlatform({ config }: ImageRecord, ref: string, platform: string): EngineError {
+  return invalidArgument(
+    `image with reference ${ref} was found but does not match the specified platform: wanted ${platform}, ` +
+      `actual: ${config.os}/${config.architecture}`,
+  );
 }

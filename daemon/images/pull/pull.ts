@@ -29,6 +29,7 @@ interface OnePull {
   /** Undefined when the client named none: then an image that has no index is taken as it is. */
   asked: Platform | undefined;
   platform: Platform;
+  unnamed?: PullOptions['unnamed'];
   auth: RegistryAuth;
   signal: AbortSignal;
 }
@@ -41,10 +42,11 @@ export async function* pullImages(
   context: PullContext,
   options: PullOptions,
 ): AsyncGenerator<ProgressMessage> {
-  const { auth, signal } = options;
+  const { auth, signal, unnamed } = options;
   const reference = pullTarget(options.name, options.tag ?? '');
   const platform = parsePlatform(options.platform ?? '', `pull ${options.name}`);
-  const common = { platform, asked: options.platform ? platform : undefined, auth, signal };
+  const asked = options.platform && unnamed === undefined ? platform : undefined;
+  const common = { platform, asked, auth, signal, ...(unnamed && { unnamed }) };
   if (reference.tag !== undefined || reference.digest !== undefined) {
     const isNew = yield* pullOne(context, { ...common, reference });
     yield { status: statusText(familiarName(reference), isNew) };
@@ -114,6 +116,7 @@ async function* pullOne(context: PullContext, pull: OnePull): AsyncGenerator<Pro
     await context.collector.collect();
   }
   yield { status: `Digest: ${resolved.digest}` };
+  pull.unnamed?.(imageId);
   return before !== imageId;
 }
 
@@ -160,8 +163,8 @@ async function* fetchAndCommit(
   const image = {
     configBytes,
     config,
-    names: reference.digest === undefined ? [reference] : [],
-    digests: [{ repository, digest: resolved.digest }],
+    names: reference.digest === undefined && pull.unnamed === undefined ? [reference] : [],
+    digests: [{ repository, digest: pull.unnamed === undefined ? resolved.digest : resolved.imageDigest }],
     blobs: verifiedBlobs(resolved, shares.list, existing.length, repository),
     action: 'pull',
     event: { actorId: familiarName(reference), name: familiarRepository(repository) },

@@ -23,6 +23,8 @@ export interface Resolved {
   manifest: ImageManifest;
   /** Of what the name stands for: the image's manifest, or the index that led to it. */
   digest: string;
+  /** Of the image's own manifest. */
+  imageDigest: string;
 }
 
 /**
@@ -53,6 +55,7 @@ async function resolveIn(
   const repository = new RemoteRepository(session, path);
   const first = await repository.manifest(wanted, signal);
   let manifest = first;
+  let imageDigest = first.digest;
   for (let depth = 0; manifest.kind === 'index'; depth += 1) {
     if (depth >= limits.indexNestingMax) {
       throw invalidArgument(`${path}: indexes nested deeper than ${limits.indexNestingMax}`);
@@ -63,8 +66,9 @@ async function resolveIn(
       throw notFound(`no matching manifest for ${name} in the manifest list entries`);
     }
     manifest = await repository.manifest(best.digest, signal);
+    imageDigest = best.digest;
   }
-  return { repository, manifest, digest: first.digest };
+  return { repository, manifest, digest: first.digest, imageDigest };
 }
 
 /** All tags of a repository, by a mirror of it or by its registry. */
