@@ -220,10 +220,10 @@ export interface PullOptions {
   /** `os[/architecture[/variant]]`; this host's by default. */
   platform?: string;
   /**
-   * The image gets no name, only the digest of its own manifest, and is told by its id: what has the name already
-   * keeps it. One that has no index is then taken as it is, whatever its platform.
+   * The image gets no name, only the digest of its own manifest, and is told by both: what has the name already keeps
+   * it. One that has no index is then taken as it is, whatever its platform.
    */
-  unnamed?: (imageId: string) => void;
+  unnamed?: (imageId: string, digest: string) => void;
   auth: RegistryAuth;
   signal: AbortSignal;
 }

@@ -84,6 +84,7 @@ async function findImage(
   const { images } = builder;
   const { signal } = options;
   const holds: Disposable[] = [];
+  let fetched: string | undefined;
   try {
     const image = await resolveImage(
       {
@@ -93,7 +94,7 @@ async function findImage(
         signal,
         // What has a digest is what it is, wherever it came from.
         request: { pull: mode === 'pull' && !reference.includes('@') },
-        fetchesOthers: true,
+        other: (digest) => (fetched = digest),
         progress: { send: (message) => options.told(message) },
         hold: (id) => holds.push(images.index.hold(id)),
       },
@@ -101,7 +102,7 @@ async function findImage(
       platform,
     );
     const { layerIds, config, id } = image.row;
-    const digest = images.index.digestsOf(id).at(0)?.digest ?? '';
+    const digest = fetched ?? images.index.digestsOf(id).at(0)?.digest ?? '';
     return { id, digest, config, layerIds, pin: images.pins.pin(layerIds) };
   } finally {
     holds.forEach((hold) => hold[Symbol.dispose]());

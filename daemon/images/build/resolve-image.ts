@@ -6,13 +6,13 @@ import type { Build } from './state.ts';
 
 /**
  * An image by name or id, held for this build: what is here is taken unless the client asked to pull. What is here for
- * another platform is refused, or with `fetchesOthers` left as it is: the platform's own image is then pulled beside it,
- * without a name.
+ * another platform is refused, or with `other` left as it is: the platform's own image is then pulled beside it, without a
+ * name, and `other` is told its digest.
  */
 export async function resolveImage(
   build: Pick<Build, 'images' | 'hold' | 'auth' | 'signal' | 'pull'> & {
     request: Pick<Build['request'], 'pull'>;
-    fetchesOthers?: boolean;
+    other?: (digest: string) => void;
     progress: Pick<Build['progress'], 'send'>;
   },
   ref: string,
@@ -23,15 +23,16 @@ export async function resolveImage(
     build.hold(image.row.id);
     return image;
   };
-  const fetchesOthers = build.fetchesOthers === true;
-  let isOther = fetchesOthers && !isFor(platform, { os: 'linux', architecture: hostPlatform().architecture });
+  const { other } = build;
+  let isOther =
+    other !== undefined && !isFor(platform, { os: 'linux', architecture: hostPlatform().architecture });
   if (!build.request.pull) {
     try {
       const image = index.findWhole(ref);
       if (isFor(platform, image.config)) {
         return held(image);
       }
-      if (!fetchesOthers) {
+      if (other === undefined) {
         throw otherPlatform(image, ref, platform);
       }
       isOther = true;
@@ -50,8 +51,9 @@ export async function resolveImage(
     ...(platform !== '' && { platform }),
   };
   let id = '';
-  const unnamed = (imageId: string): void => {
+  const unnamed = (imageId: string, digest: string): void => {
     id = imageId;
+    other?.(digest);
   };
   for await (const message of build.pull({ ...options, ...(isOther && { unnamed }) })) {
     build.progress.send(message);

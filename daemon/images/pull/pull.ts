@@ -116,7 +116,7 @@ async function* pullOne(context: PullContext, pull: OnePull): AsyncGenerator<Pro
     await context.collector.collect();
   }
   yield { status: `Digest: ${resolved.digest}` };
-  pull.unnamed?.(imageId);
+  pull.unnamed?.(imageId, resolved.imageDigest);
   return before !== imageId;
 }
 
