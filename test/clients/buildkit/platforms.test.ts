@@ -23,6 +23,7 @@ describeEngine(
       await must(said);
       return readFileSync(`${out}/a`, 'utf8');
     };
+    const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
     const ids = { amd: '', arm: '' };
     let registry: TestRegistry;
 
@@ -42,7 +43,6 @@ describeEngine(
         ]);
         Object.assign(ids, { amd: amd.id, arm: arm.id });
       }
-      const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
       registry = await TestRegistry.start({ port: 5000, store, enter });
     });
 
