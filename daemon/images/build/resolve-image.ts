@@ -6,8 +6,8 @@ import type { Build } from './state.ts';
 
 /**
  * An image by name or id, held for this build: what is here is taken unless the client asked to pull. What is here for
- * another platform is refused, or with `other` left as it is: the platform's own image is then pulled beside it, without a
- * name, and `other` is told its digest.
+ * another platform is refused, or with `other` left as it is: the platform's own image is then pulled beside it,
+ * without a name, and `other` is told its digest.
  */
 export async function resolveImage(
   build: Pick<Build, 'images' | 'hold' | 'auth' | 'signal' | 'pull'> & {

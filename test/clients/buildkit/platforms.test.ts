@@ -48,7 +48,7 @@ describeEngine(
 
     afterAll(() => registry[Symbol.asyncDispose]());
 
-    test('a name that stands for another platform here: asked of the registry, and the name stays as it is', async () => {
+    test('a name that stands for another platform here stays as it is; the registry is asked', async () => {
       await must(docker('pull', `${REGISTRY}/here:1`));
       expect(await idOf(`${REGISTRY}/here:1`)).toBe(ids.amd);
       expect(await built(`${REGISTRY}/here:1`, '--platform', 'linux/arm64')).toBe('of arm64');
