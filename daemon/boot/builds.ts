@@ -13,6 +13,7 @@ import { pruningOf } from '../build/cache/filters.ts';
 import { CacheKeeper } from '../build/cache/keeper.ts';
 import { RecordCache } from '../build/cache/records.ts';
 import { usageItems } from '../build/cache/usage-items.ts';
+import { classicFiles } from '../build/classic/context.ts';
 import { stepSolver } from '../build/classic/step-solver.ts';
 import { Builds } from '../build/control/builds.ts';
 import { BuildKeys } from '../build/ops/keys.ts';
@@ -74,6 +75,7 @@ export async function composeBuilds(
     await layers.idle();
   });
   domain.defer('end the collection of results of builds', () => keeper[Symbol.asyncDispose]());
+  const trees = new TreeReader(deps);
   const buildkit = new Builds({
     classic: images.classicSteps(),
     sessions,
@@ -85,15 +87,16 @@ export async function composeBuilds(
     keeper,
     records,
     caches: images.cacheLayers(),
-    trees: new TreeReader(deps),
+    trees,
     exports: { ...host, layers, caches: images.cacheLayers() },
     clock,
     log,
     entitlements: builder.entitlements,
     worker: { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION },
   });
+  const files = classicFiles({ ...host, trees });
   return {
-    builds: withCache(images.builder({ ...host, solver: stepSolver(solver, log) }), keeper),
+    builds: withCache(images.builder({ ...host, files, solver: stepSolver(solver) }), keeper),
     buildkit,
     buildCache: () => usageItems(keeper.usage()),
   };

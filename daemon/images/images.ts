@@ -19,7 +19,7 @@ import type { CacheLayers } from '../build/cache/exchange/ports.ts';
 import { buildLayers } from './build/build-layers.ts';
 import { cacheLayers } from './build/cache/cache-layers.ts';
 import { classicSteps } from './build/classic-steps.ts';
-import type { BuildDeps, StepSolver } from './build/ports.ts';
+import type { BuildDeps, ClassicDeps } from './build/ports.ts';
 import { pruneBuilds } from './build/prune.ts';
 import { planCommit, type CommitPlan, type CommitRequest } from './commit/commit-container.ts';
 import { isEngineError } from '../base/errors.ts';
@@ -264,7 +264,7 @@ export class Images {
   }
 
   /** What builds images, once there are containers for it. */
-  builder(deps: BuildDeps & { solver: StepSolver }): Pick<BuildPort, 'build'> & {
+  builder(deps: BuildDeps & ClassicDeps): Pick<BuildPort, 'build'> & {
     prune(filters: Filters): Promise<BuildPruneReport>;
   } {
     const pull = (options: PullOptions): AsyncIterable<ProgressMessage> => this.pull(options);

@@ -1,10 +1,8 @@
 import { posix } from 'node:path';
-import type { SentContext } from '../../../storage/contexts/sources.ts';
 import type { SolvedStep, StepSolver, StepWork } from '../../images/build/ports.ts';
 import { unreachable } from '../../base/errors.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { CopyFiles, ExecOp, FileAction, ImageSource, Vertex } from '../graph/op.ts';
-import { BuildTree, layersOfTree } from '../snapshots/tree.ts';
+import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import { release } from '../solver/ports.ts';
 import type { Solver } from '../solver/solver.ts';
 
@@ -14,9 +12,8 @@ const DIRECTORY_MODE = 0o755;
  * The classic builder's way into the solver: each of its steps is a graph of one operation on the image before. What
  * comes of it is kept by the image of the step, so no record is made of it; those of other builds are taken.
  */
-export function stepSolver(solver: Solver<BuildTree>, log: Logger): StepSolver {
+export function stepSolver(solver: Solver<BuildTree>): StepSolver {
   return {
-    files: (context) => heldFiles(context, log),
     solve: async (step, signal) => {
       const { parentId, work, isFresh } = step;
       const { op, inputs, ...facts } = vertexOf(parentId, work);
@@ -43,19 +40,6 @@ export function stepSolver(solver: Solver<BuildTree>, log: Logger): StepSolver {
       return solved(trees, isCached);
     },
   };
-}
-
-/** The last that reads them gives them back, also when the build itself has ended. */
-function heldFiles(context: SentContext & AsyncDisposable, log: Logger): Disposable {
-  return new BuildTree({ kind: 'files', context }, () => {
-    void giveBack(context).catch((error: unknown) => {
-      log.error({ err: error }, 'files of a client were not given back');
-    });
-  });
-}
-
-async function giveBack(context: AsyncDisposable): Promise<void> {
-  await context[Symbol.asyncDispose]();
 }
 
 function solved(trees: readonly (BuildTree | undefined)[], isCached: boolean): SolvedStep {

@@ -7,7 +7,6 @@ import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
 import { parseHeader } from '../../../storage/tar/header.ts';
 import { TarParser } from '../../../storage/tar/parser.ts';
 import { plainMember } from '../../../storage/tar/plain-member.ts';
-import { invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { BuildTree } from '../snapshots/tree.ts';
 
@@ -20,7 +19,12 @@ export interface ArchiveSpools {
 export interface CameAsStream {
   tree: BuildTree;
   isFile: boolean;
+  /** There was not one byte. */
+  isEmpty: boolean;
 }
+
+/** What a stream is taken for; `either`: its first block tells. */
+export type StreamKind = 'tar' | 'file' | 'either';
 
 /** As BuildKit calls a context that is nothing but a Dockerfile. */
 export const ONLY_FILE = 'context';
@@ -30,16 +34,22 @@ const FILE_MODE = 0o600;
 
 /**
  * Receives a context that comes as a stream, a tar (compressed or not) or a single file, into a file without a name.
- * Nothing is made of the names in it. Throws invalid_argument for an empty one, and for a tar that is none.
+ * Nothing is made of the names in it. An empty one is no files at all, or an empty one. Throws invalid_argument for a
+ * tar that is none.
  */
 export async function receiveStream(
   spools: ArchiveSpools,
   body: Readable,
-  { what, signal, came }: { what: string; signal: AbortSignal; came: (bytes: number) => void },
+  {
+    what,
+    kind,
+    signal,
+    came,
+  }: { what: string; kind: StreamKind; signal: AbortSignal; came?(bytes: number): void },
 ): Promise<CameAsStream> {
-  const reader = new StreamReader(what);
+  const reader = new StreamReader(what, kind);
   const seen = (chunk: Buffer): void => {
-    came(chunk.length);
+    came?.(chunk.length);
     reader.push(chunk);
   };
   failpoint('build.context.stream');
@@ -47,14 +57,16 @@ export async function receiveStream(
   try {
     const { files, isFile } = reader.end(spool.size);
     const context = { tree: files, fd: spool.fd, isBare: false };
-    return { isFile, tree: new BuildTree({ kind: 'files', context }, () => close(spool)) };
+    const tree = new BuildTree({ kind: 'files', context }, () => close(spool));
+    return { tree, isFile, isEmpty: spool.size === 0 };
   } catch (error) {
     await spool[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-function close(spool: Spool): void {
+/** Of a spool that is the bytes of a tree. */
+export function close(spool: Spool): void {
   void spool[Symbol.asyncDispose]().catch(
     () => undefined /* a file without a name goes with its descriptor */,
   );
@@ -63,14 +75,16 @@ function close(spool: Spool): void {
 /** Tells by its first block what a stream is, and notes what is in it. */
 class StreamReader {
   readonly #what: string;
+  readonly #kind: StreamKind;
   readonly #entries = new ContextEntries();
   readonly #hash = createHash('sha256');
   #head = Buffer.alloc(0);
   #tar: TarParser | undefined;
   #isDecided = false;
 
-  constructor(what: string) {
+  constructor(what: string, kind: StreamKind) {
     this.#what = what;
+    this.#kind = kind;
   }
 
   push(chunk: Buffer): void {
@@ -85,14 +99,13 @@ class StreamReader {
   }
 
   end(size: number): { files: ContextTree; isFile: boolean } {
-    if (size === 0) {
-      throw invalidArgument(`${this.#what}: it is empty`);
-    }
     if (!this.#isDecided) {
       this.#decide();
     }
     if (this.#tar !== undefined) {
-      this.#tar.end();
+      if (size > 0) {
+        this.#tar.end();
+      }
       return { files: new ContextTree(this.#entries.all), isFile: false };
     }
     const path = toBytes(ONLY_FILE);
@@ -103,7 +116,8 @@ class StreamReader {
 
   #decide(): void {
     this.#isDecided = true;
-    this.#tar = isTar(this.#head) ? new TarParser(this.#entries, this.#what) : undefined;
+    const isArchive = this.#kind === 'either' ? isTar(this.#head) : this.#kind === 'tar';
+    this.#tar = isArchive ? new TarParser(this.#entries, this.#what) : undefined;
     this.#take(this.#head);
   }
 

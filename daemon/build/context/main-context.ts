@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import type { BuildSession } from '../../../api/types/build/session.ts';
-import { download, showUrl } from '../../../storage/downloads/download.ts';
+import { showUrl } from '../../../storage/downloads/download.ts';
 import { formatPlatform, hostPlatform } from '../../../storage/image/platform.ts';
 import type { Vertex as ShownVertex, Vertices } from '../control/vertices.ts';
 import { VertexProgress } from '../control/vertex-progress.ts';
-import { invariant, unreachable } from '../../base/errors.ts';
+import { invalidArgument, invariant, unreachable } from '../../base/errors.ts';
 import { contextSource } from '../frontend/sources/remote.ts';
 import type { Vertex } from '../graph/op.ts';
 import { readGraph } from '../llb/read-graph.ts';
@@ -13,6 +13,7 @@ import type { HeldTrees, KeptTree } from '../snapshots/held-trees.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import type { Solver } from '../solver/solver.ts';
 import { receiveStream, type ArchiveSpools, type CameAsStream } from './archive.ts';
+import { receiveUrl } from './by-url.ts';
 import { withoutIgnored } from './without-ignored.ts';
 import type { UploadedBody } from './uploads.ts';
 
@@ -53,7 +54,7 @@ export async function loadContext(
     return await stream(build, async (shown) => {
       // Its request lives on, to be answered.
       using uploaded = await upload();
-      return await receive(build, shown, { body: uploaded.body, what: 'build context' });
+      return await receiveBody(build, shown, uploaded.body);
     });
   }
   const input = inputOf(build, 'context');
@@ -68,12 +69,18 @@ export async function loadContext(
     case 'upload':
       return await stream(build, async (shown) => {
         const body = Readable.from(session.upload(source.path, signal));
-        return await receiveOwn(build, shown, { body, what: 'build context' });
+        try {
+          return await receiveBody(build, shown, body);
+        } finally {
+          body.destroy();
+        }
       });
     case 'http':
       return await stream(build, async (shown) => {
-        const { body } = await download(source.url, signal);
-        return await receiveOwn(build, shown, { body, what: showUrl(source.url) });
+        const { url: address } = source;
+        return await receive(shown, showUrl(address), async (came) =>
+          receiveUrl(build.spools, address, { signal, came, kindOf: () => 'either' }),
+        );
       });
     case 'git':
       return await solved(build, { op: source.op, inputs: [], name: `[internal] load git source ${url}` });
@@ -111,23 +118,21 @@ async function stream(
   return { tree, isFile, [Symbol.dispose]: () => tree[Symbol.dispose]() };
 }
 
-/** A stream that we have opened. */
-async function receiveOwn(
-  build: ContextLoading,
+async function receiveBody(
+  { spools, signal }: ContextLoading,
   shown: ShownVertex,
-  given: { body: Readable; what: string },
+  body: Readable,
 ): Promise<CameAsStream> {
-  try {
-    return await receive(build, shown, given);
-  } finally {
-    given.body.destroy();
-  }
+  const what = 'build context';
+  return await receive(shown, what, async (came) =>
+    receiveStream(spools, body, { what, kind: 'either', signal, came }),
+  );
 }
 
 async function receive(
-  { spools, signal }: ContextLoading,
   shown: ShownVertex,
-  { body, what }: { body: Readable; what: string },
+  what: string,
+  work: (came: (bytes: number) => void) => Promise<CameAsStream>,
 ): Promise<CameAsStream> {
   const id = 'transferring context:';
   let current = 0;
@@ -136,7 +141,12 @@ async function receive(
     shown.progress(id, { current });
   };
   try {
-    return await receiveStream(spools, body, { what, signal, came });
+    const received = await work(came);
+    if (received.isEmpty) {
+      received.tree[Symbol.dispose]();
+      throw invalidArgument(`${what}: it is empty`);
+    }
+    return received;
   } finally {
     shown.progress(id, { current, isLast: true });
   }

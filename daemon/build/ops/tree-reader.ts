@@ -41,6 +41,9 @@ export class TreeReader {
       if (entry?.member.type !== 'file') {
         throw noFile(path);
       }
+      if (entry.member.sparse !== undefined) {
+        throw invalidArgument(`${path} is stored as a sparse file`);
+      }
       return await bytesOf(context.fd, path, {
         at: entry.member.offset,
         size: entry.member.size,

@@ -9,12 +9,9 @@ import type { ImageContext } from '../context.ts';
 import { parseTarget, nameImage } from '../naming.ts';
 import { BuildArgs } from './args.ts';
 import { CacheSources } from './cache-sources.ts';
-import { fetchContext } from './context/fetch.ts';
-import { receiveContext, type ReceivedContext } from './context/receive.ts';
-import { parseRemote } from './context/remote.ts';
 import { parseDockerfile, parseInstruction, type Instruction } from './dockerfile/parse.ts';
 import { planStages, type Plan, type Stage } from './dockerfile/stages.ts';
-import type { BuildDeps, StepSolver } from './ports.ts';
+import type { BuildDeps, BuildFiles, ClassicDeps, ReceivedContext } from './ports.ts';
 import { BuildProgress } from './progress.ts';
 import { CommandFailedError } from './run-command.ts';
 import type { Build, StageState } from './state.ts';
@@ -29,10 +26,7 @@ export interface BuilderContext extends BuildDeps {
   pull(options: PullOptions): AsyncIterable<ProgressMessage>;
 }
 
-/** And what does their steps. */
-export interface ClassicContext extends BuilderContext {
-  solver: StepSolver;
-}
+type ClassicContext = BuilderContext & ClassicDeps;
 
 /**
  * Docker's classic builder: instruction by instruction, each an image made of the one before. Errors of the request and
@@ -47,12 +41,12 @@ export async function* buildImage(
   const names = request.tags.map((tag) => parseName(tag));
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, request.signal]);
-  const received = await contextOf(context, tar, request, signal);
-  using files = context.solver.files(received);
+  const received = await receive(context.files, tar, request, signal);
+  using _files = received.files;
   const plan = planBuild(received.dockerfile, request);
   const progress = new BuildProgress();
   const auth = (domain: string): Promise<RegistryAuth> => Promise.resolve(authFor(request.auths, domain));
-  const { build, release } = newBuild(context, { request, received, files, plan, progress, signal, auth });
+  const { build, release } = newBuild(context, { request, received, plan, progress, signal, auth });
   const work = runNamed(build, plan, names).finally(() => progress.end());
   // Its failure is thrown below, when all its messages have been passed on.
   work.catch(() => undefined /* see above */);
@@ -76,18 +70,16 @@ export async function* buildImage(
 }
 
 /** The context that the client sends, or the one at the address that it gives; then the body is not read. */
-async function contextOf(
-  builder: BuildDeps,
-  tar: Readable,
+async function receive(
+  files: BuildFiles,
+  body: Readable,
   { remote, dockerfile }: BuildRequest,
   signal: AbortSignal,
 ): Promise<ReceivedContext> {
-  if (remote === '') {
-    return await receiveContext(builder.spools, tar, { dockerfile, signal });
+  if (remote !== '') {
+    body.resume();
   }
-  const parsed = parseRemote(remote);
-  tar.resume();
-  return await fetchContext(builder, parsed, { dockerfile, signal });
+  return await files.context(remote === '' ? { body } : { remote }, { dockerfile, signal });
 }
 
 /** Only the image's id; after a failure, all messages. */
@@ -112,8 +104,7 @@ function planBuild(dockerfile: string, { target, labels }: Pick<BuildRequest, 't
 /** What a build is made of, whoever asked for it. */
 interface BuildJob {
   request: BuildRequest;
-  received: Pick<ReceivedContext, 'tree' | 'fd' | 'isBare'>;
-  files: Disposable;
+  received: ReceivedContext;
   plan: Plan;
   progress: BuildProgress;
   signal: AbortSignal;

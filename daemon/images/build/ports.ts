@@ -1,9 +1,9 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { ContainerConfig, ContainerCreateRequest, WaitResponse } from '../../../api/types/container.ts';
-import type { TarRequest } from '../../../storage/files/jobs.ts';
 import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
+import type { ContextEntry } from '../../../storage/contexts/entries.ts';
 import type { SentContext } from '../../../storage/contexts/sources.ts';
 import type { StepContainer } from '../../build/graph/step-container.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
@@ -57,10 +57,6 @@ export interface BuildContainers {
 /** Threads that walk files. Satisfied by `storage/files`. */
 export interface BuildArchives {
   select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]>;
-  /** `done`: the descriptors of the request may be closed. */
-  tar(request: TarRequest, done: () => void): Readable;
-  /** Deletes a directory of ours with all below it. */
-  remove(path: string): Promise<void>;
 }
 
 /** Overlays out of sight. Satisfied by `runtime/mounts`. */
@@ -68,10 +64,8 @@ export interface BuildMounts {
   hiddenView(lowers: readonly string[]): OpenFile;
 }
 
-/** What clients send, on disk, decompressed. Satisfied by `storage/files`. */
+/** Streams, on disk as they are. Satisfied by `storage/files`. */
 export interface BuildSpools {
-  spool(source: Readable, options: SpoolOptions): Promise<Spool>;
-  /** The same without decompressing. */
   raw(source: Readable, options: SpoolOptions): Promise<Spool>;
 }
 
@@ -99,10 +93,42 @@ export interface SolvedStep extends Disposable {
   isCached: boolean;
 }
 
+/** A context that has come; `files` is what copies name, disposed of it goes when the last step that reads it ends. */
+export interface ReceivedContext {
+  /** The text of the Dockerfile, which need not be among the files. */
+  dockerfile: string;
+  context: SentContext;
+  files: Disposable;
+}
+
+/** A file that ADD names by its URL, root's, mode 0600, of the time that the server says. */
+export interface DownloadedFile {
+  entry: ContextEntry;
+  fd: number;
+  files: Disposable;
+}
+
+/** Gets files for builds from clients and the web. Satisfied by `daemon/build/classic`. */
+export interface BuildFiles {
+  /** A tar that a client sends, or what is where it says. Throws before anything is built; then nothing of it is left. */
+  context(
+    from: { body: Readable } | { remote: string },
+    options: { dockerfile: string; signal: AbortSignal },
+  ): Promise<ReceivedContext>;
+  download(
+    url: URL,
+    options: {
+      signal: AbortSignal;
+      /** The server answers; `''`: neither URL nor server has a name for the file. What it throws ends the download. */
+      named(name: string): void;
+      /** So far; `total` undefined = the server does not say. */
+      came(bytes: number, total: number | undefined): void;
+    },
+  ): Promise<DownloadedFile>;
+}
+
 /** Does the work of steps. Satisfied by the solver of `daemon/build`. */
 export interface StepSolver {
-  /** Files of a client, for copies; disposed of they go when the last step that reads them has ended. */
-  files(context: SentContext & AsyncDisposable): Disposable;
   /** Throws what the work throws. */
   solve(
     /** `parentId` `''`: on nothing. `isFresh`: results of earlier builds are not taken. */
@@ -118,4 +144,10 @@ export interface BuildDeps {
   spools: BuildSpools;
   /** A directory of ours that is emptied at each start of the daemon. */
   temporary: string;
+}
+
+/** What gets the files of classic builds, and does their steps. */
+export interface ClassicDeps {
+  files: BuildFiles;
+  solver: StepSolver;
 }

@@ -5,22 +5,17 @@ import type { ImageContext } from '../context.ts';
 import type { ProgressMessage } from '../../../api/types/image.ts';
 import type { BuildArgs } from './args.ts';
 import type { CacheSources } from './cache-sources.ts';
-import type { ContextTree } from '../../../storage/contexts/tree.ts';
-import type { BuildDeps, StepSolver } from './ports.ts';
+import type { BuildDeps, ClassicDeps, ReceivedContext } from './ports.ts';
 import type { BuildProgress } from './progress.ts';
 
 /** What all steps of one build share. */
-export interface Build extends BuildDeps {
+export interface Build extends BuildDeps, ClassicDeps {
   images: ImageContext;
   request: BuildRequest;
   progress: BuildProgress;
   args: BuildArgs;
   escape: string;
-  /** The files that the client sent; their bytes are in `fd`. */
-  context: { tree: ContextTree; fd: number; isBare: boolean };
-  /** The same for the solver. */
-  files: Disposable;
-  solver: StepSolver;
+  context: ReceivedContext;
   /** Images of the stages that are done, in order; names in small letters. */
   stages: { name: string; imageId: string }[];
   cacheSources: CacheSources;

@@ -29,7 +29,7 @@ export const buildVerbs: readonly Verb[] = [
   {
     name: 'build',
     // Containers, layers and rows are made as by other verbs.
-    only: /^(?:images\.build|archives\.place)/,
+    only: /^(?:images\.build|build\.context\.stream|archives\.place)/,
     checkRefused: unnamed,
     prepare: nothing,
     act: (http) => accept(http, 'POST', '/build?t=built&forcerm=1', [200], context()),
@@ -42,7 +42,7 @@ export const buildVerbs: readonly Verb[] = [
   },
   {
     name: 'build of a repository with a file by URL',
-    only: /^images\.build\.(?:git|cloned|add)/,
+    only: /^build\.context\.(?:git|cloned|file)/,
     checkRefused: unnamed,
     prepare: startWeb,
     act: (http) => accept(http, 'POST', `/build?t=built&forcerm=1&remote=${WEB}/r.git%23main`, [200]),
@@ -51,7 +51,7 @@ export const buildVerbs: readonly Verb[] = [
   },
   {
     name: 'build of a context by URL',
-    only: /^images\.build\.download/,
+    only: /^build\.context\.url/,
     checkRefused: unnamed,
     prepare: startWeb,
     act: (http) => accept(http, 'POST', `/build?t=built&forcerm=1&remote=${WEB}/context.tar`, [200]),

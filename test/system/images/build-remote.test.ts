@@ -149,6 +149,15 @@ describeEngine(
       );
     });
 
+    test('ADD: a repository by URL is a file like others, as its server gives it', async () => {
+      const url = web.file('/some/repository.git', 'of the server');
+      const dockerfile = `FROM busybox\nADD ${url} /dest/\nRUN cat /dest/repository.git\n`;
+      const { text, error } = await build(web.file('/Dockerfile', dockerfile, PLAIN));
+      expect(error).toBe('');
+      expect(text).toContain('of the server');
+      expect(web.asked).toContain('GET /some/repository.git');
+    });
+
     test('ADD: what a URL brings decides about the cache, not its address or time', async () => {
       const dockerfile = (pathname: string): string =>
         web.file('/Dockerfile', `FROM busybox\nADD ${web.url(pathname)} /f\nRUN cat /f\n`, PLAIN);
@@ -164,11 +173,7 @@ describeEngine(
       ['nothing there', (url) => `ADD ${url}/nothing /f`, 'with status 404 Not Found'],
       ['no name for it', (url) => `ADD ${url}/unnamed/ /dest/`, 'cannot determine filename for source'],
       ['COPY of it', (url) => `COPY ${url}/unnamed/ /f`, "source can't be a URL for COPY"],
-      [
-        'a repository',
-        () => 'ADD git@example.com:a/b.git /f',
-        onReference ? 'missing build context' : 'repositories are not supported yet',
-      ],
+      ['an address of a repository by ssh', () => 'ADD git@example.com:a/b.git /f', 'missing build context'],
     ])('ADD: a URL with %s is an error', async (_what, line, message) => {
       web.file('/unnamed/', 'x');
       const remote = web.file('/Dockerfile', `FROM busybox\n${line(web.url(''))}\n`, PLAIN);

@@ -35,7 +35,7 @@ const receive = (body: Buffer, pieces = body.length): ReturnType<typeof receiveS
     spool: (source: Readable, options: { what: string; signal: AbortSignal }) =>
       spools.fill(source, { ...options, decompress: true }),
   };
-  const options = { what: 'build context', signal, came: () => undefined };
+  const options = { what: 'build context', kind: 'either', signal } as const;
   return receiveStream(unpacking, Readable.from(chunks), options);
 };
 const paths = ({ content }: BuildTree): string[] =>
@@ -66,8 +66,10 @@ test.each([
   expect({ isFile, paths: paths(tree) }).toEqual({ isFile: true, paths: ['context'] });
 });
 
-test('an empty stream, a tar that is cut off, and names that lead out are refused', async () => {
-  await expect(receive(Buffer.alloc(0), 1)).rejects.toThrow('build context: it is empty');
+test('an empty stream is told, a tar that is cut off and names that lead out are refused', async () => {
+  const { isEmpty, tree: nothing } = await receive(Buffer.alloc(0), 1);
+  using _nothing = nothing;
+  expect(isEmpty).toBe(true);
   await expect(receive(CONTEXT.subarray(0, 700))).rejects.toMatchObject({ code: 'invalid_argument' });
   const outside = tar([{ name: '../../etc/passwd', content: 'x' }]);
   const { tree } = await receive(outside).catch(() => ({ tree: undefined }));

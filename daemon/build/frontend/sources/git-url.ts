@@ -27,14 +27,24 @@ export function parseGitUrl(text: string): GitUrl | undefined {
   if (!isGit) {
     return undefined;
   }
-  const colon = fragment.indexOf(':');
-  const ref = colon < 0 ? fragment : fragment.slice(0, colon);
-  const directory = colon < 0 ? '' : fragment.slice(colon + 1);
-  const said = readQuery(new URLSearchParams(query), { ref, directory });
-  if (said.ref.startsWith('-')) {
-    throw invalidArgument(`invalid refspec: ${said.ref}`);
-  }
+  const said = readQuery(new URLSearchParams(query), splitFragment(fragment));
+  refuseOption(said.ref);
   return { remote: address, ...said };
+}
+
+/** `ref:directory`, each of which may be missing. Pure. */
+export function splitFragment(fragment: string): { ref: string; directory: string } {
+  const colon = fragment.indexOf(':');
+  return colon < 0
+    ? { ref: fragment, directory: '' }
+    : { ref: fragment.slice(0, colon), directory: fragment.slice(colon + 1) };
+}
+
+/** Throws invalid_argument for a ref that git would take for an option. */
+export function refuseOption(ref: string): void {
+  if (ref.startsWith('-')) {
+    throw invalidArgument(`invalid refspec: ${ref}`);
+  }
 }
 
 function isGitOverHttp(address: string): boolean {

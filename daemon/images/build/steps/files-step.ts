@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import { invalidArgument, isEngineError, notImplemented } from '../../../base/errors.ts';
+import { invalidArgument, isEngineError } from '../../../base/errors.ts';
 import { toText } from '../../../../storage/files/view.ts';
 import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { expandText } from '../../../base/dockerfile/words.ts';
-import { isRepository, isUrl } from '../context/remote.ts';
 import { downloadFile } from '../download.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { stageIndex } from '../dockerfile/stages.ts';
@@ -17,11 +16,12 @@ import {
   type Source,
 } from '../../../../storage/contexts/sources.ts';
 import { layersOf, type Build, type StageState } from '../state.ts';
-import { ContextTree } from '../../../../storage/contexts/tree.ts';
 import type { StepWork } from '../ports.ts';
 import { commitStep, nop, type Step } from './commit-step.ts';
 import { stageVariables, whereOf } from './config-step.ts';
 import { resolveImage } from '../resolve-image.ts';
+
+const URL_BEGINNING = /^https?:\/\//i;
 
 type CopyWork = StepWork & { kind: 'copy' };
 
@@ -60,24 +60,14 @@ async function fromContext(build: Build, state: StageState, wanted: Wanted): Pro
     const sources: Source[] = [];
     const works: CopyWork['sources'] = [];
     for (const text of wanted.sources) {
-      if (name === 'ADD' && isRepository(text)) {
-        throw notImplemented(`ADD ${text}: repositories are not supported yet`);
-      }
-      if (!isUrl(text)) {
-        sources.push(...contextSources(build.context, text, name));
-        works.push({ from: { files: build.files }, path: text, unpacks: name === 'ADD' });
+      // As dockerd: a repository by HTTP is a file like others.
+      if (!URL_BEGINNING.test(text)) {
+        sources.push(...contextSources(build.context.context, text, name));
+        works.push({ from: { files: build.context.files }, path: text, unpacks: name === 'ADD' });
       } else if (name === 'COPY') {
         throw failed(name, "source can't be a URL for COPY");
       } else {
-        const file = await downloadFile(build, text, target);
-        const { entry, fd } = file;
-        const tree = new ContextTree(new Map([[entry.path, entry]]));
-        const files = build.solver.files({
-          tree,
-          fd,
-          isBare: false,
-          [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
-        });
+        const { entry, fd, files } = await downloadFile(build, text, target);
         downloads.push(files);
         sources.push(downloadedSource(entry, fd));
         works.push({ from: { files }, path: literal(toText(entry.path)), unpacks: false });

@@ -2,27 +2,28 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseRemote } from '../../../../daemon/images/build/context/remote.ts';
-import { fileName } from '../../../../daemon/images/build/download.ts';
-import { cloneGit } from '../../../../storage/downloads/git-clone.ts';
+import { parseRemote } from '../../../daemon/build/classic/remote.ts';
+import { fileName } from '../../../daemon/build/context/fetch-file.ts';
+import { cloneGit } from '../../../storage/downloads/git-clone.ts';
 
 describe('remote', () => {
   it.each([
-    ['https://h/a.git', 'https://h/a.git', 'HEAD', ''],
+    ['https://h/a.git', 'https://h/a.git', '', ''],
     ['https://h/a.git#main', 'https://h/a.git', 'main', ''],
-    ['https://h/a.git#:sub/dir', 'https://h/a.git', 'HEAD', 'sub/dir'],
+    ['https://h/a.git#:sub/dir', 'https://h/a.git', '', 'sub/dir'],
     ['http://h:1/a.git#refs/pull/1/head:sub:x', 'http://h:1/a.git', 'refs/pull/1/head', 'sub:x'],
     ['git://h/a#v1', 'git://h/a', 'v1', ''],
     ['git@h:a/b.git#v1:d', 'git@h:a/b.git', 'v1', 'd'],
     ['github.com/a/b#v1', 'https://github.com/a/b', 'v1', ''],
   ])('%s is the repository %s at %s, directory %j', (text, remote, ref, directory) => {
-    expect(parseRemote(text)).toEqual({ kind: 'git', remote, ref, directory });
+    const op = { kind: 'git', remote, ref, subdirectory: directory, keepsGitDirectory: true, checksum: '' };
+    expect(parseRemote(text)).toEqual({ kind: 'git', op });
   });
 
   it.each(['https://h/a.git/', 'http://h/Dockerfile', 'https://h/a.git?x', 'HTTP://h/x#frag'])(
     '%s is a file',
     (text) => {
-      expect(parseRemote(text)).toEqual({ kind: 'url', url: new URL(text) });
+      expect(parseRemote(text)).toEqual({ kind: 'http', url: new URL(text) });
     },
   );
 

@@ -1,0 +1,25 @@
+import { download, showUrl } from '../../../storage/downloads/download.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { receiveStream, type ArchiveSpools, type CameAsStream, type StreamKind } from './archive.ts';
+
+/**
+ * A context by HTTP: a tar, compressed or not, or a Dockerfile. `kindOf` says by the server's `Content-Type` (`''` =
+ * none) what it is taken for; what it throws ends the download. Throws as `download` and `receiveStream`.
+ */
+export async function receiveUrl(
+  spools: ArchiveSpools,
+  url: URL,
+  {
+    kindOf,
+    ...options
+  }: { signal: AbortSignal; came?(bytes: number): void; kindOf(contentType: string): StreamKind },
+): Promise<CameAsStream> {
+  failpoint('build.context.url');
+  const { headers, body } = await download(url, options.signal);
+  try {
+    const kind = kindOf(headers['content-type'] ?? '');
+    return await receiveStream(spools, body, { what: showUrl(url), kind, ...options });
+  } finally {
+    body.destroy();
+  }
+}
