@@ -4,7 +4,8 @@ import { formatPlatform, type Platform } from '../../../storage/image/platform.t
 import { BuildError } from '../../base/build-error.ts';
 import { invariant, isEngineError, type EngineError } from '../../base/errors.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
-import { parseDockerfile } from '../dockerfile/parse.ts';
+import { parseDockerfile } from '../../base/dockerfile/parse.ts';
+import { BUILDKIT } from '../frontend/dialect.ts';
 import type { Answer } from '../frontend/answers/answer.ts';
 import { describeAnswer } from '../frontend/answers/describe.ts';
 import { answerSubrequest } from '../frontend/answers/subrequest.ts';
@@ -129,7 +130,7 @@ class Reading implements Disposable {
 
   async graph(): Promise<BuildGraph> {
     return await this.#located(async () => {
-      const dockerfile = parseDockerfile(this.#definition.text);
+      const dockerfile = parseDockerfile(BUILDKIT, this.#definition.text);
       const lint = parseLintConfig(this.#check || dockerfile.directives.check);
       const warnings: LintWarning[] = [];
       try {

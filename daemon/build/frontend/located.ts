@@ -1,5 +1,5 @@
 import { EngineError, isEngineError } from '../../base/errors.ts';
-import type { Lines } from '../dockerfile/instruction.ts';
+import type { Lines } from '../../base/dockerfile/instruction.ts';
 
 /** Runs a step; its error names the lines (`details.line`, `details.endLine`) where it does not yet. */
 export function located<T>(lines: Lines, step: () => T): T {

@@ -1,5 +1,5 @@
 import { invalidArgument } from '../../base/errors.ts';
-import type { Dockerfile } from '../dockerfile/parse.ts';
+import type { Dockerfile } from '../../base/dockerfile/parse.ts';
 import type { Vertex } from '../graph/op.ts';
 import { unify } from '../graph/unify.ts';
 import { located } from './located.ts';

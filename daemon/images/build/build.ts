@@ -9,7 +9,9 @@ import type { ImageContext } from '../context.ts';
 import { parseTarget, nameImage } from '../naming.ts';
 import { BuildArgs } from './args.ts';
 import { CacheSources } from './cache-sources.ts';
-import { parseDockerfile, parseInstruction, type Instruction } from './dockerfile/parse.ts';
+import type { Instruction } from '../../base/dockerfile/instruction.ts';
+import { parseDockerfile, parseInstruction } from '../../base/dockerfile/parse.ts';
+import { CLASSIC } from './dockerfile/dialect.ts';
 import { planStages, type Plan, type Stage } from './dockerfile/stages.ts';
 import type { BuildDeps, BuildFiles, ClassicDeps, ReceivedContext } from './ports.ts';
 import { BuildProgress } from './progress.ts';
@@ -98,7 +100,7 @@ async function* quietly(progress: BuildProgress, work: Promise<string>): AsyncGe
 
 /** The stages of a Dockerfile up to the one that is asked for. Throws invalid_argument. Pure. */
 function planBuild(dockerfile: string, { target, labels }: Pick<BuildRequest, 'target' | 'labels'>): Plan {
-  return withLabels(planStages(parseDockerfile(dockerfile), target), labels);
+  return withLabels(planStages(parseDockerfile(CLASSIC, dockerfile), target), labels);
 }
 
 /** What a build is made of, whoever asked for it. */
@@ -193,7 +195,7 @@ async function runTriggers(build: Build, state: StageState, { from }: Stage): Pr
   state.config = { ...state.config, OnBuild: null };
   build.progress.say(`# Executing ${triggers.length} build trigger${triggers.length === 1 ? '' : 's'}\n`);
   for (const trigger of triggers) {
-    const instruction = parseInstruction(trigger, from.line);
+    const instruction = parseInstruction(CLASSIC, trigger, from.lines);
     if (['ONBUILD', 'FROM', 'MAINTAINER'].includes(instruction.name)) {
       throw invalidArgument(`${instruction.name} isn't allowed as an ONBUILD trigger`);
     }
@@ -227,9 +229,9 @@ function withLabels(plan: Plan, labels: Readonly<Record<string, string>>): Plan 
   if (last === undefined || keys.length === 0) {
     return plan;
   }
-  const added = keys.map((key): Instruction => {
-    const rest = `${quote(key)}=${quote(labels[key] ?? '')}`;
-    return { line: 0, endLine: 0, name: 'LABEL', text: `LABEL ${rest}`, flags: new Map(), rest };
+  const added = keys.map((key) => {
+    const text = `LABEL ${quote(key)}=${quote(labels[key] ?? '')}`;
+    return parseInstruction(CLASSIC, text, { from: 0, to: 0 });
   });
   return { ...plan, stages: [...plan.stages.slice(0, -1), { ...last, steps: [...last.steps, ...added] }] };
 }

@@ -3,7 +3,7 @@ import type { ProgressMessage } from '../../../api/types/image.ts';
 import { shortId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Plan } from './dockerfile/stages.ts';
-import type { Instruction } from './dockerfile/parse.ts';
+import type { Instruction } from '../../base/dockerfile/instruction.ts';
 
 const STDERR = 2;
 const RED = '\u001B[91m';
@@ -30,7 +30,7 @@ export class BuildProgress {
   step(instruction: Instruction): void {
     this.#steps.number += 1;
     this.#decoders = new Map();
-    this.say(`Step ${this.#steps.number}/${this.#steps.total} : ${instruction.text}`);
+    this.say(`Step ${this.#steps.number}/${this.#steps.total} : ${instruction.written}`);
     this.say('\n');
   }
 

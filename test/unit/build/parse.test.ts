@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { parseDockerfile } from '../../../daemon/build/dockerfile/parse.ts';
+import { BUILDKIT } from '../../../daemon/build/frontend/dialect.ts';
+import { parseDockerfile } from '../../../daemon/base/dockerfile/parse.ts';
 import { EngineError } from '../../../daemon/base/errors.ts';
 
-const instruction = (text: string) => parseDockerfile(text).instructions[0];
+const instruction = (text: string) => parseDockerfile(BUILDKIT, text).instructions[0];
 
 test('directives, comments, continued lines and their positions', () => {
   const text = [
@@ -18,7 +19,7 @@ test('directives, comments, continued lines and their positions', () => {
     '  two',
     'CMD ["x"]',
   ].join('\r\n');
-  const { directives, instructions } = parseDockerfile(text);
+  const { directives, instructions } = parseDockerfile(BUILDKIT, text);
   expect(directives).toEqual({
     escape: '`',
     syntax: 'docker/dockerfile:1',
@@ -43,7 +44,7 @@ test('here-documents: several, tabs, quotes, descriptors, and what looks like in
     'c',
     'RUN x',
   ].join('\n');
-  const { instructions } = parseDockerfile(text);
+  const { instructions } = parseDockerfile(BUILDKIT, text);
   expect(instructions[0]?.heredocs).toEqual([
     { name: 'a', fd: 0, expands: true, content: '# $A\nFROM x \\\n', written: '# $A\nFROM x \\\n' },
     { name: 'b', fd: 0, expands: false, content: 'b1\n', written: '\t\tb1\n' },
@@ -115,7 +116,9 @@ test.each([
     'dockerfile parse error on line 2: only one syntax parser directive can be used',
   ],
 ])('%j is refused', (text, message) => {
-  expect(() => parseDockerfile(text)).toThrow(expect.objectContaining({ code: 'invalid_argument', message }));
+  expect(() => parseDockerfile(BUILDKIT, text)).toThrow(
+    expect.objectContaining({ code: 'invalid_argument', message }),
+  );
 });
 
 test('2,000 texts of what a parser trips over: an answer or a refusal, never anything else', () => {
@@ -145,7 +148,7 @@ test('2,000 texts of what a parser trips over: an answer or a refusal, never any
   for (let round = 0; round < 2000; round += 1) {
     const text = Array.from({ length: random(40) }, () => pieces[random(pieces.length)]).join('');
     try {
-      const { instructions } = parseDockerfile(text);
+      const { instructions } = parseDockerfile(BUILDKIT, text);
       const ends = instructions.flatMap(({ lines }) => [lines.from, lines.to]);
       expect(ends).toEqual(ends.toSorted((a, b) => a - b));
     } catch (error) {
@@ -159,7 +162,7 @@ test.each([
   ['here-documents', `RUN ${'<<'.repeat(200_000)}`],
   ['backslashes', `RUN --mount=${'\\'.repeat(200_001)}`],
 ])('%s without end take no square of their number', (_, text) => {
-  expect(() => parseDockerfile(text)).not.toThrow(RangeError);
+  expect(() => parseDockerfile(BUILDKIT, text)).not.toThrow(RangeError);
 });
 
 test('comments before an instruction are its own, and an empty one cuts off', () => {
@@ -177,7 +180,7 @@ test('comments before an instruction are its own, and an empty one cuts off', ()
     '# four',
     'CMD c',
   ];
-  expect(parseDockerfile(text.join('\n')).instructions.map(({ comments }) => comments)).toEqual([
+  expect(parseDockerfile(BUILDKIT, text.join('\n')).instructions.map(({ comments }) => comments)).toEqual([
     ['two', 'three'],
     [],
     ['four'],
@@ -186,7 +189,7 @@ test('comments before an instruction are its own, and an empty one cuts off', ()
 
 test('an escaped escape at the end of a line does not continue it; empty lines within one are told', () => {
   const text = ['FROM a', 'RUN echo \\\\', 'CMD x \\', '', 'y', 'USER u'].join('\n');
-  const { instructions, emptyContinuations } = parseDockerfile(text);
+  const { instructions, emptyContinuations } = parseDockerfile(BUILDKIT, text);
   expect(instructions.map(({ rest }) => rest)).toEqual(['a', 'echo \\\\', 'x y', 'u']);
   expect(emptyContinuations).toEqual([5]);
 });

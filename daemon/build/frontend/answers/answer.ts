@@ -1,4 +1,4 @@
-import type { Lines } from '../../dockerfile/instruction.ts';
+import type { Lines } from '../../../base/dockerfile/instruction.ts';
 
 /** What a client gets instead of a build, by BuildKit's names: `result.json`, `result.txt`, `version`. */
 export type Answer = ReadonlyMap<string, Buffer>;

@@ -1,4 +1,4 @@
-import type { Lines } from '../../dockerfile/instruction.ts';
+import type { Lines } from '../../../base/dockerfile/instruction.ts';
 import type { Source } from './answer.ts';
 
 const RULE = '--------------------';

@@ -1,5 +1,5 @@
 import type { EngineError } from '../../../base/errors.ts';
-import type { Lines } from '../../dockerfile/instruction.ts';
+import type { Lines } from '../../../base/dockerfile/instruction.ts';
 import type { LintWarning } from '../lint/linter.ts';
 import { answer, base64, rangesOf, type Answer, type Source } from './answer.ts';
 import { excerpt } from './excerpt.ts';

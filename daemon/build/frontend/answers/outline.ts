@@ -1,4 +1,4 @@
-import type { Lines } from '../../dockerfile/instruction.ts';
+import type { Lines } from '../../../base/dockerfile/instruction.ts';
 import type { Outline, Stage } from '../stages/stage.ts';
 import { answer, base64, rangesOf, type Answer, type Source } from './answer.ts';
 import { table } from './table.ts';

@@ -1,5 +1,6 @@
 import { isEngineError, notImplemented } from '../../../base/errors.ts';
-import { parseDockerfile } from '../../dockerfile/parse.ts';
+import { parseDockerfile } from '../../../base/dockerfile/parse.ts';
+import { BUILDKIT } from '../dialect.ts';
 import { parseLintConfig, type LintWarning } from '../lint/linter.ts';
 import { makeGraph, type BuildGraph } from '../make-graph.ts';
 import type { BuildOptions, FrontendPorts } from '../options.ts';
@@ -29,7 +30,7 @@ export async function answerSubrequest(job: SubrequestJob, ports: FrontendPorts)
     case 'frontend.outline':
       return outlineAnswer(job.source, (await graphOf(job, ports)).target);
     case 'frontend.targets':
-      return targetsAnswer(job.source, parseDockerfile(job.source.text));
+      return targetsAnswer(job.source, parseDockerfile(BUILDKIT, job.source.text));
     case 'frontend.subrequests.describe':
       return describeAnswer();
     default:
@@ -56,7 +57,7 @@ async function graphOf(
   ports: FrontendPorts,
   warnings: LintWarning[] = [],
 ): Promise<BuildGraph> {
-  const dockerfile = parseDockerfile(source.text);
+  const dockerfile = parseDockerfile(BUILDKIT, source.text);
   const lint = parseLintConfig(check || dockerfile.directives.check);
   const readsAll = name === 'frontend.lint' && options.target === '';
   return await makeGraph({ dockerfile, options, lint, readsAll, warnings }, ports);

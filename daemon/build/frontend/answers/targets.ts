@@ -1,4 +1,4 @@
-import type { Dockerfile } from '../../dockerfile/parse.ts';
+import type { Dockerfile } from '../../../base/dockerfile/parse.ts';
 import { Linter } from '../lint/linter.ts';
 import { planStages } from '../stages/plan-stages.ts';
 import { answer, base64, rangesOf, type Answer, type Source } from './answer.ts';

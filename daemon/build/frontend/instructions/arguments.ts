@@ -1,7 +1,7 @@
 import { invalidArgument } from '../../../base/errors.ts';
 import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { rawWords } from '../../../base/dockerfile/words.ts';
-import type { Instruction } from '../../dockerfile/instruction.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
 import type { Argument, Pair } from './command.ts';
 
 /** A JSON array, or words between blanks. Pure. */

@@ -1,5 +1,5 @@
 import type { HealthConfig } from '../../../../api/types/container.ts';
-import type { Instruction, Lines } from '../../dockerfile/instruction.ts';
+import type { Instruction, Lines } from '../../../base/dockerfile/instruction.ts';
 
 /** What an instruction of a stage says, taken apart; nothing in it is expanded yet. */
 export type Command =

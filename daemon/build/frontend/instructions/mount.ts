@@ -1,6 +1,6 @@
 import { invalidArgument } from '../../../base/errors.ts';
 import { parseBool, parseSize, SIZE } from '../../../base/go/values.ts';
-import { closest } from '../../dockerfile/closest.ts';
+import { closest } from '../../../base/dockerfile/closest.ts';
 import { oneOf } from './read-run.ts';
 
 /** `--mount` of RUN, its values expanded. */

@@ -1,6 +1,6 @@
 import { EngineError, invalidArgument, isEngineError, unreachable } from '../../../base/errors.ts';
 import { parseSignal } from '../../../base/signals.ts';
-import type { Instruction } from '../../dockerfile/instruction.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
 import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { commandWords, readArguments, readPairs, wordList } from './arguments.ts';
 import type { Command } from './command.ts';

@@ -1,6 +1,6 @@
 import { invalidArgument } from '../../../base/errors.ts';
-import { heredocWord } from '../../dockerfile/heredoc.ts';
-import type { Instruction } from '../../dockerfile/instruction.ts';
+import { heredocWord } from '../../../base/dockerfile/heredoc.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
 import { wordList } from './arguments.ts';
 import type { Document, FilesCommand } from './command.ts';
 

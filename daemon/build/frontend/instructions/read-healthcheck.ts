@@ -1,7 +1,7 @@
 import type { HealthConfig } from '../../../../api/types/container.ts';
 import { invalidArgument } from '../../../base/errors.ts';
 import { parseDuration } from '../../../base/go/duration.ts';
-import type { Instruction } from '../../dockerfile/instruction.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
 import { commandWords } from './arguments.ts';
 
 const DURATION_MIN_NANO = 1_000_000;

@@ -1,6 +1,6 @@
 import { invalidArgument } from '../../../base/errors.ts';
-import { closest } from '../../dockerfile/closest.ts';
-import type { Instruction } from '../../dockerfile/instruction.ts';
+import { closest } from '../../../base/dockerfile/closest.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
 import { commandWords } from './arguments.ts';
 import type { RunCommand } from './command.ts';
 

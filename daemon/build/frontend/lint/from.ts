@@ -1,7 +1,7 @@
 import { formatPlatform, parsePlatform } from '../../../../storage/image/platform.ts';
 import type { Expansion } from '../../../base/dockerfile/words.ts';
-import { closest } from '../../dockerfile/closest.ts';
-import type { Lines } from '../../dockerfile/instruction.ts';
+import { closest } from '../../../base/dockerfile/closest.ts';
+import type { Lines } from '../../../base/dockerfile/instruction.ts';
 import type { Linter } from './linter.ts';
 import { RULES } from './rules.ts';
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { ignoreTest } from '../../../base/dockerfile/ignore.ts';
-import type { Lines } from '../../dockerfile/instruction.ts';
+import type { Lines } from '../../../base/dockerfile/instruction.ts';
 import type { Linter } from './linter.ts';
 import { RULES } from './rules.ts';
 

@@ -1,6 +1,6 @@
 import { invalidArgument } from '../../../base/errors.ts';
 import { parseBool } from '../../../base/go/values.ts';
-import type { Lines } from '../../dockerfile/instruction.ts';
+import type { Lines } from '../../../base/dockerfile/instruction.ts';
 import type { Rule } from './rules.ts';
 
 /** Something that a rule does not like. */

@@ -1,5 +1,5 @@
-import type { Instruction, Lines } from '../../dockerfile/instruction.ts';
-import type { Dockerfile } from '../../dockerfile/parse.ts';
+import type { Instruction, Lines } from '../../../base/dockerfile/instruction.ts';
+import type { Dockerfile } from '../../../base/dockerfile/parse.ts';
 import type { Linter } from './linter.ts';
 import { RULES } from './rules.ts';
 

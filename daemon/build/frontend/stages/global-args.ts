@@ -1,6 +1,6 @@
 import { formatPlatform, type Platform } from '../../../../storage/image/platform.ts';
 import { expand } from '../../../base/dockerfile/words.ts';
-import type { Instruction } from '../../dockerfile/instruction.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
 import type { Argument } from '../instructions/command.ts';
 import { located } from '../located.ts';
 import type { BuildOptions } from '../options.ts';

@@ -1,9 +1,11 @@
 import { invalidArgument } from '../../../base/errors.ts';
-import { parseError, type Instruction } from '../../dockerfile/instruction.ts';
-import type { Dockerfile } from '../../dockerfile/parse.ts';
+import { readFrom } from '../../../base/dockerfile/from.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
+import type { Dockerfile } from '../../../base/dockerfile/parse.ts';
 import { descriptionOf, readArguments } from '../instructions/arguments.ts';
 import type { Argument, Step } from '../instructions/command.ts';
 import { readCommand } from '../instructions/read-command.ts';
+import { BUILDKIT } from '../dialect.ts';
 import { lintFrom, lintInstructions } from '../lint/names.ts';
 import type { Linter } from '../lint/linter.ts';
 
@@ -28,8 +30,6 @@ export interface Plan {
   stages: readonly StagePlan[];
 }
 
-const STAGE_NAME = /^[a-z][a-z0-9-_.]*$/;
-
 /** Throws invalid_argument that names the line. Pure. */
 export function planStages(dockerfile: Dockerfile, linter: Linter): Plan {
   const { escape } = dockerfile.directives;
@@ -39,7 +39,7 @@ export function planStages(dockerfile: Dockerfile, linter: Linter): Plan {
     const { name, lines } = instruction;
     const stage = stages.at(-1);
     if (name === 'FROM') {
-      stages.push(readFrom(instruction, linter));
+      stages.push(readStage(instruction, linter));
       continue;
     }
     const command = readCommand(instruction, escape);
@@ -60,28 +60,9 @@ export function planStages(dockerfile: Dockerfile, linter: Linter): Plan {
   return { escape, globals, stages };
 }
 
-function readFrom(instruction: Instruction, linter: Linter): StagePlan & { steps: Step[] } {
-  const { rest, flags, lines, comments } = instruction;
-  const words = rest.split(/\s+/);
-  const [base = '', as = 'as', written = ''] = words;
-  if ((words.length !== 1 && words.length !== 3) || as.toLowerCase() !== 'as') {
-    throw parseError(lines.from, 'FROM requires either one or three arguments');
-  }
-  const name = written.toLowerCase();
-  if (words.length === 3 && !STAGE_NAME.test(name)) {
-    const said = JSON.stringify(written);
-    throw parseError(
-      lines.from,
-      `invalid name for build stage: ${said}, name can't start with a number or contain symbols`,
-    );
-  }
-  lintFrom(instruction, words, linter);
-  return {
-    from: instruction,
-    base,
-    platform: flags.find((flag) => flag.name === 'platform')?.value ?? '',
-    name,
-    description: descriptionOf(name, comments),
-    steps: [],
-  };
+function readStage(instruction: Instruction, linter: Linter): StagePlan & { steps: Step[] } {
+  const from = readFrom(BUILDKIT, instruction);
+  lintFrom(instruction, instruction.rest.split(/\s+/), linter);
+  const description = descriptionOf(from.name, instruction.comments);
+  return { ...from, from: instruction, description, steps: [] };
 }

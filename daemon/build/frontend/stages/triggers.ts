@@ -1,5 +1,6 @@
 import { EngineError, invalidArgument, isEngineError } from '../../../base/errors.ts';
-import { parseDockerfile } from '../../dockerfile/parse.ts';
+import { parseDockerfile } from '../../../base/dockerfile/parse.ts';
+import { BUILDKIT } from '../dialect.ts';
 import type { Step } from '../instructions/command.ts';
 import { readCommand } from '../instructions/read-command.ts';
 import type { Stage } from './stage.ts';
@@ -17,7 +18,7 @@ export function triggersOf(stage: Stage): Step[] {
 /** Throws invalid_argument with the lines of the FROM. */
 function readTrigger({ lines }: Stage, trigger: string): Step {
   try {
-    const { instructions, directives } = parseDockerfile(trigger);
+    const { instructions, directives } = parseDockerfile(BUILDKIT, trigger);
     const [instruction, ...others] = instructions;
     if (instruction === undefined || others.length > 0) {
       throw invalidArgument('onbuild trigger should be a single expression');

@@ -1,5 +1,5 @@
 import { expand } from '../../../base/dockerfile/words.ts';
-import { closest } from '../../dockerfile/closest.ts';
+import { closest } from '../../../base/dockerfile/closest.ts';
 import type { Step } from '../instructions/command.ts';
 import type { Linter } from '../lint/linter.ts';
 import { RULES } from '../lint/rules.ts';

@@ -1,7 +1,7 @@
 import { EngineError } from '../../../base/errors.ts';
 import type { ExecMount, ExecOp, Vertex } from '../../graph/op.ts';
-import type { Heredoc } from '../../dockerfile/instruction.ts';
-import { heredocWord } from '../../dockerfile/heredoc.ts';
+import type { Heredoc } from '../../../base/dockerfile/instruction.ts';
+import { heredocWord } from '../../../base/dockerfile/heredoc.ts';
 import type { RunCommand } from '../instructions/command.ts';
 import { readMount, type Mount } from '../instructions/mount.ts';
 import { document } from '../sources/document.ts';

@@ -1,15 +1,13 @@
 import { invalidArgument } from '../../../base/errors.ts';
-import { parseError, type Dockerfile, type Instruction } from './parse.ts';
+import { readFrom, type From } from '../../../base/dockerfile/from.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
+import type { Dockerfile } from '../../../base/dockerfile/parse.ts';
+import { CLASSIC } from './dialect.ts';
 
 /** What stands between one FROM and the next. */
-export interface Stage {
+export interface Stage extends From {
   /** Its FROM. */
   from: Instruction;
-  /** The base as it was written, with variables in it. */
-  base: string;
-  /** Given by AS, in small letters; `''` = none. */
-  name: string;
-  platform: string;
   steps: readonly Instruction[];
 }
 
@@ -20,10 +18,9 @@ export interface Plan {
   stages: readonly Stage[];
 }
 
-const STAGE_NAME = /^[a-z][a-z0-9-_.]*$/;
-
 /** Stages of a Dockerfile, up to and with `target` (a name or a number; `''` = all). Throws invalid_argument. Pure. */
-export function planStages({ escape, instructions }: Dockerfile, target: string): Plan {
+export function planStages({ directives, instructions }: Dockerfile, target: string): Plan {
+  const { escape } = directives;
   const globalArgs: Instruction[] = [];
   const stages: (Stage & { steps: Instruction[] })[] = [];
   for (const instruction of instructions) {
@@ -35,7 +32,7 @@ export function planStages({ escape, instructions }: Dockerfile, target: string)
     } else if (instruction.name === 'ARG') {
       globalArgs.push(instruction);
     } else {
-      throw parseError(instruction.line, 'no build stage in current context');
+      throw CLASSIC.error(instruction.lines.from, 'no build stage in current context');
     }
   }
   if (stages.length === 0) {
@@ -61,20 +58,9 @@ export function stageIndex(stages: readonly Pick<Stage, 'name'>[], ref: string):
 }
 
 function newStage(from: Instruction, before: readonly Stage[]): Stage & { steps: Instruction[] } {
-  const words = from.rest.split(/\s+/);
-  const [base = '', as = 'as', name = ''] = words;
-  if ((words.length !== 1 && words.length !== 3) || as.toLowerCase() !== 'as') {
-    throw parseError(from.line, 'FROM requires either one or three arguments');
+  const said = readFrom(CLASSIC, from);
+  if (before.some((stage) => stage.name !== '' && stage.name === said.name)) {
+    throw CLASSIC.error(from.lines.from, `duplicate name ${from.rest.split(/\s+/).at(-1) ?? ''}`);
   }
-  const lower = name.toLowerCase();
-  if (words.length === 3 && !STAGE_NAME.test(lower)) {
-    throw parseError(
-      from.line,
-      `invalid name for build stage: "${name}", name can't start with a number or contain symbols`,
-    );
-  }
-  if (before.some((stage) => stage.name !== '' && stage.name === lower)) {
-    throw parseError(from.line, `duplicate name ${name}`);
-  }
-  return { from, base, name: lower, platform: from.flags.get('platform') ?? '', steps: [] };
+  return { ...said, from, steps: [] };
 }

@@ -6,7 +6,7 @@ import { formatDuration } from '../../../base/go/duration.ts';
 import { applyInstruction, exposedWords, pairs, variablesOf, type Change } from '../../commit/changes.ts';
 import { expandText, splitWords } from '../../../base/dockerfile/words.ts';
 import { parseArg } from '../args.ts';
-import type { Instruction } from '../dockerfile/parse.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
 import { openReadRoot, statOf } from '../../../../storage/contexts/roots.ts';
 import { layersOf, type Build, type StageState } from '../state.ts';
 import { commitStep, nop } from './commit-step.ts';
@@ -16,8 +16,8 @@ export function stageVariables({ args }: Pick<Build, 'args'>, { config }: StageS
   return new Map([...args.values, ...variablesOf(config)]);
 }
 
-export function whereOf({ line, name }: Instruction): string {
-  return `Dockerfile line ${line}: ${name}`;
+export function whereOf({ lines, name }: Instruction): string {
+  return `Dockerfile line ${lines.from}: ${name}`;
 }
 
 /** Instructions that change the configuration and nothing else. */

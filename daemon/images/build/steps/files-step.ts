@@ -5,7 +5,7 @@ import { toText } from '../../../../storage/files/view.ts';
 import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { expandText } from '../../../base/dockerfile/words.ts';
 import { downloadFile } from '../download.ts';
-import type { Instruction } from '../dockerfile/parse.ts';
+import { flagValue, type Instruction } from '../../../base/dockerfile/instruction.ts';
 import { stageIndex } from '../dockerfile/stages.ts';
 import { openReadRoot } from '../../../../storage/contexts/roots.ts';
 import {
@@ -39,7 +39,7 @@ interface Wanted {
 /** COPY and ADD: files of the context, of a stage or of an image become a layer, without any container. */
 export async function filesStep(build: Build, state: StageState, instruction: Instruction): Promise<void> {
   const wanted = read(build, state, instruction);
-  const from = instruction.flags.get('from');
+  const from = flagValue(instruction, 'from');
   if (from === undefined) {
     await fromContext(build, state, wanted);
     return;
@@ -94,7 +94,7 @@ export async function workdirStep(build: Build, state: StageState, instruction: 
   const step = {
     config: { ...state.config, WorkingDir: directory },
     command: nop(`WORKDIR ${directory}`, state.config),
-    work: { kind: 'directory', name: instruction.text, path: directory },
+    work: { kind: 'directory', name: instruction.written, path: directory },
   } satisfies Step;
   try {
     await commitStep(build, state, step);
@@ -106,7 +106,7 @@ export async function workdirStep(build: Build, state: StageState, instruction: 
 }
 
 function read(build: Build, state: StageState, instruction: Instruction): Wanted {
-  const { name, rest, flags } = instruction;
+  const { name, rest } = instruction;
   const options = {
     variables: stageVariables(build, state),
     where: whereOf(instruction),
@@ -132,7 +132,7 @@ function read(build: Build, state: StageState, instruction: Instruction): Wanted
     sources,
     target: isDirectory ? `${absolute}/` : absolute,
     written: target,
-    chown: expandText(flags.get('chown') ?? '', options),
+    chown: expandText(flagValue(instruction, 'chown') ?? '', options),
   };
 }
 

@@ -12,7 +12,7 @@ const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 /** Begins a stage on its base: nothing, an earlier stage, or an image, pulled when it is not here. */
 export async function fromStep(build: Build, stage: Stage): Promise<StageState> {
-  const where = `Dockerfile line ${stage.from.line}: FROM`;
+  const where = `Dockerfile line ${stage.from.lines.from}: FROM`;
   const variables = build.args.globals;
   const base = expandText(stage.base, { variables, where, escape: build.escape });
   if (base === '') {

@@ -2,7 +2,7 @@ import type { ContainerCreateRequest } from '../../../../api/types/container.ts'
 import { invalidArgument } from '../../../base/errors.ts';
 import { jsonWords } from '../../../base/dockerfile/json-words.ts';
 import { variablesOf } from '../../commit/changes.ts';
-import type { Instruction } from '../dockerfile/parse.ts';
+import type { Instruction } from '../../../base/dockerfile/instruction.ts';
 import type { Build, StageState } from '../state.ts';
 import { commitStep } from './commit-step.ts';
 
@@ -12,7 +12,7 @@ const SHELL = ['/bin/sh', '-c'];
 export async function runStep(build: Build, state: StageState, instruction: Instruction): Promise<void> {
   if (state.imageId === '') {
     throw invalidArgument(
-      `Dockerfile line ${instruction.line}: RUN needs an image with files: FROM is scratch`,
+      `Dockerfile line ${instruction.lines.from}: RUN needs an image with files: FROM is scratch`,
     );
   }
   const { config } = state;
@@ -39,7 +39,7 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
     command: known.length === 0 ? command : [`|${known.length}`, ...known, ...command],
     work: {
       kind: 'run',
-      name: instruction.text,
+      name: instruction.written,
       argv: command,
       container: {
         body,

@@ -4,7 +4,8 @@ import { describeAnswer } from '../../../../daemon/build/frontend/answers/descri
 import { lintAnswer } from '../../../../daemon/build/frontend/answers/lint.ts';
 import { outlineAnswer } from '../../../../daemon/build/frontend/answers/outline.ts';
 import { targetsAnswer } from '../../../../daemon/build/frontend/answers/targets.ts';
-import { parseDockerfile } from '../../../../daemon/build/dockerfile/parse.ts';
+import { BUILDKIT } from '../../../../daemon/build/frontend/dialect.ts';
+import { parseDockerfile } from '../../../../daemon/base/dockerfile/parse.ts';
 import { answerSubrequest } from '../../../../daemon/build/frontend/answers/subrequest.ts';
 import { invalidArgument, notFound } from '../../../../daemon/base/errors.ts';
 import { OPTIONS, read } from './reading.ts';
@@ -107,7 +108,7 @@ test('outline: of one stage, with its name and what it is for', async () => {
 });
 
 test('targets: all stages, the last by default', () => {
-  const made = targetsAnswer(SOURCE, parseDockerfile(TEXT));
+  const made = targetsAnswer(SOURCE, parseDockerfile(BUILDKIT, TEXT));
   expect(jsonOf(made)).toEqual({
     targets: [
       { name: 'build', description: 'makes it', base: 'debian:12', location: at(6) },

@@ -1,4 +1,5 @@
-import { parseDockerfile } from '../../../../daemon/build/dockerfile/parse.ts';
+import { BUILDKIT } from '../../../../daemon/build/frontend/dialect.ts';
+import { parseDockerfile } from '../../../../daemon/base/dockerfile/parse.ts';
 import { parseLintConfig, type LintWarning } from '../../../../daemon/build/frontend/lint/linter.ts';
 import { makeGraph, type BuildGraph } from '../../../../daemon/build/frontend/make-graph.ts';
 import type { BuildOptions, FoundImage } from '../../../../daemon/build/frontend/options.ts';
@@ -57,7 +58,7 @@ export async function read(
     ...images,
   };
   const asked: string[] = [];
-  const dockerfile = parseDockerfile(typeof text === 'string' ? text : text.join('\n'));
+  const dockerfile = parseDockerfile(BUILDKIT, typeof text === 'string' ? text : text.join('\n'));
   const graph = await makeGraph(
     {
       dockerfile,

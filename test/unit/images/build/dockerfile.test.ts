@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { parseDockerfile } from '../../../../daemon/images/build/dockerfile/parse.ts';
+import { parseDockerfile } from '../../../../daemon/base/dockerfile/parse.ts';
+import { CLASSIC } from '../../../../daemon/images/build/dockerfile/dialect.ts';
 import { planStages } from '../../../../daemon/images/build/dockerfile/stages.ts';
 
 /** `line NAME flags | rest` of each instruction. */
 function parsed(text: string): string[] {
-  return parseDockerfile(text).instructions.map(
-    ({ line, name, flags, rest }) => `${line} ${name} ${[...flags].join(' ')}| ${rest}`,
+  return parseDockerfile(CLASSIC, text).instructions.map(
+    ({ lines, name, flags, rest }) =>
+      `${lines.from} ${name} ${flags.map((flag) => `${flag.name},${flag.value}`).join(' ')}| ${rest}`,
   );
 }
 
 function problem(text: string, target = ''): string {
   try {
-    planStages(parseDockerfile(text), target);
+    planStages(parseDockerfile(CLASSIC, text), target);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
@@ -69,9 +71,11 @@ describe('parseDockerfile', () => {
   test('a target is a name or a number', () => {
     const text = 'ARG V=1\nFROM a AS one\nRUN x\nFROM b\nFROM c AS last';
     const names = (target: string): string[] =>
-      planStages(parseDockerfile(text), target).stages.map(({ base }) => base);
+      planStages(parseDockerfile(CLASSIC, text), target).stages.map(({ base }) => base);
     expect([names(''), names('ONE'), names('1')]).toEqual([['a', 'b', 'c'], ['a'], ['a', 'b']]);
     expect(problem(text, 'none')).toBe('failed to reach build target none in Dockerfile');
-    expect(planStages(parseDockerfile(text), '').globalArgs.map(({ rest }) => rest)).toEqual(['V=1']);
+    expect(planStages(parseDockerfile(CLASSIC, text), '').globalArgs.map(({ rest }) => rest)).toEqual([
+      'V=1',
+    ]);
   });
 });

@@ -1,10 +1,10 @@
-import { invalidArgument } from '../../base/errors.ts';
-import { limits } from '../../base/limits.ts';
-import { closest } from './closest.ts';
+import { invalidArgument } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Dialect } from './dialect.ts';
 import { isDirective, parseDirectives, type Directives } from './directives.ts';
 import { takeFlags } from './flags.ts';
-import { heredocStarts, readHeredocs } from './heredoc.ts';
-import { parseError, type Heredoc, type Instruction, type Lines } from './instruction.ts';
+import { heredocStarts, readHeredocs, refuseHeredocs } from './heredoc.ts';
+import type { Heredoc, Instruction, Lines } from './instruction.ts';
 
 export interface Dockerfile {
   directives: Directives;
@@ -13,75 +13,73 @@ export interface Dockerfile {
   emptyContinuations: readonly number[];
 }
 
-const NAMES = new Set(
-  (
-    'ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL MAINTAINER ONBUILD RUN SHELL STOPSIGNAL USER ' +
-    'VOLUME WORKDIR'
-  ).split(' '),
-);
+const NAMES = (
+  'ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL MAINTAINER ONBUILD RUN SHELL STOPSIGNAL USER ' +
+  'VOLUME WORKDIR'
+).split(' ');
 
 /**
- * Takes a Dockerfile of BuildKit's clients apart: directives, continued lines, comments, flags, here-documents. Throws
- * invalid_argument that names the line. Pure, one pass.
+ * Takes a Dockerfile apart: directives, continued lines, comments, flags, here-documents. Throws invalid_argument that
+ * names the line, in the words of the dialect. Pure, one pass.
  */
-export function parseDockerfile(text: string): Dockerfile {
+export function parseDockerfile(dialect: Dialect, text: string): Dockerfile {
   if (Buffer.byteLength(text) > limits.dockerfileBytesMax) {
     throw invalidArgument(`the Dockerfile is larger than ${limits.dockerfileBytesMax} bytes`);
   }
   const lines = text.replace(/^\uFEFF/, '').split('\n');
-  const directives = parseDirectives(lines.map((line) => line.replace(/\r+$/, '')));
+  const directives = parseDirectives(
+    dialect,
+    lines.map((line) => line.replace(/\r+$/, '')),
+  );
   // Directives are comments too, but none that describes what follows.
-  const top = lines.findIndex((line) => !isDirective(line));
+  const top = lines.findIndex((line) => !isDirective(dialect, line));
   const instructions: Instruction[] = [];
   const emptyContinuations: number[] = [];
   let comments: string[] = [];
   let next = 0;
   while (next < lines.length) {
-    const joined = joinLines(lines, next, directives.escape);
+    const joined = joinLines(dialect, lines, { start: next, escape: directives.escape });
     next = joined.next;
     comments = joined.next <= top ? [] : withComment(comments, joined.comment);
     if (joined.text.trim() === '') {
       continue;
     }
     if (instructions.length >= limits.dockerfileInstructionsMax) {
-      throw parseError(joined.from, `more than ${limits.dockerfileInstructionsMax} instructions`);
+      throw dialect.error(joined.from, `more than ${limits.dockerfileInstructionsMax} instructions`);
     }
     if (joined.hasEmptyLine) {
       emptyContinuations.push(joined.to);
     }
     const { name, after } = splitName(joined.text);
-    const read = readHeredocs(heredocStarts(name, after), lines, next);
-    next = read.next;
-    const range = { from: joined.from, to: read.heredocs.length > 0 ? next : joined.to };
-    instructions.push(parseInstruction(joined.text, range, read.heredocs, comments));
+    const starts = heredocStarts(name, after);
+    let heredocs: Heredoc[] = [];
+    if (dialect.hasHeredocs) {
+      ({ heredocs, next } = readHeredocs(dialect, starts, { lines, next }));
+    } else {
+      refuseHeredocs(dialect, starts, { lines, next, line: joined.from });
+    }
+    const range = { from: joined.from, to: heredocs.length > 0 ? next : joined.to };
+    instructions.push({ ...parseInstruction(dialect, joined.text, range), heredocs, comments });
     comments = [];
   }
   if (instructions.length === 0) {
-    throw invalidArgument('file with no instructions');
+    throw dialect.error(0, 'file with no instructions');
   }
   return { directives, instructions, emptyContinuations };
 }
 
-/** One instruction on its own. Throws invalid_argument. Pure. */
-function parseInstruction(
-  text: string,
-  lines: Lines,
-  heredocs: readonly Heredoc[],
-  comments: readonly string[],
-): Instruction {
+/** One instruction on its own, as ONBUILD keeps it. Throws invalid_argument. Pure. */
+export function parseInstruction(dialect: Dialect, text: string, lines: Lines): Instruction {
   const { word, name, after } = splitName(text);
-  if (!NAMES.has(name)) {
-    const meant = closest(name, [...NAMES]);
-    throw parseError(
-      lines.from,
-      `unknown instruction: ${word}${meant === undefined ? '' : ` (did you mean ${meant}?)`}`,
-    );
+  if (!NAMES.includes(name)) {
+    throw dialect.error(lines.from, dialect.words.unknownInstruction(word, NAMES));
   }
-  const { flags, rest } = takeFlags(name, after, lines.from);
+  const { flags, rest } = takeFlags(dialect, name, { text: after, line: lines.from });
   if (rest === '') {
-    throw parseError(lines.from, `${name} requires at least one argument`);
+    throw dialect.error(lines.from, `${name} requires at least one argument`);
   }
-  return { lines, name, word, text: `${name} ${after}`, flags, rest, heredocs, comments };
+  const written = text.trim();
+  return { lines, name, word, written, text: `${name} ${after}`, flags, rest, heredocs: [], comments: [] };
 }
 
 function splitName(text: string): { word: string; name: string; after: string } {
@@ -107,7 +105,11 @@ interface Joined extends Lines {
 }
 
 /** From line `start` on (from 0) to the first that is not continued, without comments and empty lines in between. */
-function joinLines(lines: readonly string[], start: number, escape: string): Joined {
+function joinLines(
+  { continuesAtTwo }: Dialect,
+  lines: readonly string[],
+  { start, escape }: { start: number; escape: string },
+): Joined {
   const parts: string[] = [];
   const first = lines[start] ?? '';
   if (/^\s*#/.test(first)) {
@@ -126,7 +128,7 @@ function joinLines(lines: readonly string[], start: number, escape: string): Joi
     }
     to = at + 1;
     const trimmed = line.replace(/[ \t]+$/, '');
-    if (!trimmed.endsWith(escape) || trimmed.at(-2) === escape) {
+    if (!trimmed.endsWith(escape) || (trimmed.at(-2) === escape && !continuesAtTwo)) {
       parts.push(line);
       break;
     }

@@ -1,4 +1,5 @@
-import { parseError, type Heredoc } from './instruction.ts';
+import type { Dialect } from './dialect.ts';
+import type { Heredoc } from './instruction.ts';
 
 /** `<<` before its lines are read. */
 export interface HeredocStart {
@@ -78,9 +79,9 @@ const HEREDOC_START_MAX = 4096;
 
 /** Reads contents from `lines[next]` on; answers the line after the last end. Throws where the file ends before. */
 export function readHeredocs(
+  dialect: Dialect,
   starts: readonly HeredocStart[],
-  lines: readonly string[],
-  next: number,
+  { lines, next }: { lines: readonly string[]; next: number },
 ): { heredocs: Heredoc[]; next: number } {
   const heredocs: Heredoc[] = [];
   let at = next;
@@ -89,7 +90,7 @@ export function readHeredocs(
     for (;;) {
       const line = lines[at];
       if (line === undefined) {
-        throw parseError(next, `unterminated heredoc ${name}`);
+        throw dialect.error(next, `unterminated heredoc ${name}`);
       }
       at += 1;
       if (withoutTabs(line.replace(/\r+$/, ''), takesTabs) === name) {
@@ -105,4 +106,17 @@ export function readHeredocs(
 
 function withoutTabs(line: string, takesTabs: boolean): string {
   return takesTabs ? line.replace(/^\t+/, '') : line;
+}
+
+/** Throws where the lines of one follow, which would be taken for instructions. A shell's own `<<` is left alone. */
+export function refuseHeredocs(
+  dialect: Dialect,
+  starts: readonly HeredocStart[],
+  { lines, next, line }: { lines: readonly string[]; next: number; line: number },
+): void {
+  for (const { name } of starts) {
+    if (lines.slice(next).some((later) => later.trim() === name)) {
+      throw dialect.error(line, `here-documents (<<${name}) are not supported yet`);
+    }
+  }
 }

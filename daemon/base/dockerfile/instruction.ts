@@ -1,5 +1,3 @@
-import { invalidArgument, type EngineError } from '../../base/errors.ts';
-
 /** Lines of a Dockerfile, from 1, both ends included. */
 export interface Lines {
   from: number;
@@ -33,7 +31,9 @@ export interface Instruction {
   name: string;
   /** As it was written: `run`. */
   word: string;
-  /** As progress shows it: name, flags and arguments, without here-documents' contents. */
+  /** All of it as it was written, without here-documents' contents. */
+  written: string;
+  /** As progress of BuildKit's clients shows it: name, flags and arguments, without here-documents' contents. */
   text: string;
   flags: readonly Flag[];
   /** What follows the flags. */
@@ -43,7 +43,8 @@ export interface Instruction {
   comments: readonly string[];
 }
 
-/** `dockerfile parse error on line 3: ...`, as BuildKit's clients show it. */
-export function parseError(line: number, problem: string): EngineError {
-  return invalidArgument(`dockerfile parse error on line ${line}: ${problem}`, { details: { line } });
+/** Undefined: it is not given; `''`: without a value. Pure. */
+export function flagValue({ flags }: Pick<Instruction, 'flags'>, name: string): string | undefined {
+  const flag = flags.find((item) => item.name === name);
+  return flag && (flag.value ?? '');
 }

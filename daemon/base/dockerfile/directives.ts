@@ -1,4 +1,4 @@
-import { parseError } from './instruction.ts';
+import type { Dialect } from './dialect.ts';
 
 /** Comments of the form `# name=value` before anything else. */
 export interface Directives {
@@ -10,22 +10,20 @@ export interface Directives {
   check: string;
 }
 
-const KNOWN = new Set(['escape', 'syntax', 'check']);
-
 /** Throws invalid_argument naming the line. Pure. */
-export function parseDirectives(lines: readonly string[]): Directives {
+export function parseDirectives(dialect: Dialect, lines: readonly string[]): Directives {
   const found = new Map<string, string>();
   for (const [index, line] of lines.entries()) {
-    const [, name = '', value = ''] = /^#\s*([A-Za-z][A-Za-z0-9]*)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    const [, name = '', value = ''] = /^#\s*([A-Za-z][A-Za-z0-9]*)\s*=\s*(.+?)\s*$/.exec(line) ?? [];
     const key = name.toLowerCase();
-    if (!KNOWN.has(key)) {
+    if (!dialect.directives.includes(key)) {
       break;
     }
     if (found.has(key)) {
-      throw parseError(index + 1, `only one ${key} parser directive can be used`);
+      throw dialect.error(index + 1, `only one ${key} parser directive can be used`);
     }
     if (key === 'escape' && value !== '\\' && value !== '`') {
-      throw parseError(index + 1, `invalid ESCAPE '${value}'. Must be \` or \\`);
+      throw dialect.error(index + 1, `invalid ESCAPE '${value}'. Must be \` or \\`);
     }
     found.set(key, value);
   }
@@ -37,7 +35,7 @@ export function parseDirectives(lines: readonly string[]): Directives {
 }
 
 /** True for a comment of that form, wherever it stands. */
-export function isDirective(line: string): boolean {
+export function isDirective({ directives }: Dialect, line: string): boolean {
   const [, name = ''] = /^#\s*([A-Za-z][A-Za-z0-9]*)\s*=/.exec(line) ?? [];
-  return KNOWN.has(name.toLowerCase());
+  return directives.includes(name.toLowerCase());
 }
