@@ -10,7 +10,7 @@ const PROGRESS_MS = 200;
 
 /**
  * Gets what ADD names by URL. Throws invalid_argument when it has no name and `target` needs one, and what is thrown
- * where it is got, in the words of this door. A client that has to wait for an answer is told which server it waits for.
+ * where it is got, in the words of this door. A client that has to wait is told which server it waits for.
  */
 export async function downloadFile(
   { files, progress, signal }: Build,

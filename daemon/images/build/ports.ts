@@ -110,7 +110,7 @@ export interface DownloadedFile {
 
 /** Gets files for builds from clients and the web. Satisfied by `daemon/build/classic`. */
 export interface BuildFiles {
-  /** A tar that a client sends, or what is where it says. Throws before anything is built; then nothing of it is left. */
+  /** A tar that a client sends, or what is where it says. Where it throws nothing of it is left. */
   context(
     from: { body: Readable } | { remote: string },
     options: { dockerfile: string; signal: AbortSignal },
