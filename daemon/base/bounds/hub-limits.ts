@@ -148,6 +148,8 @@ export const hubLimits = {
   /** Deliveries that wait in all, 1 KB of memory each: past that a hook with more than its share gets no more. */
   hubIntentsMax: 100_000,
   hubIntentsOfHookShare: 100,
+  /** Addresses of receivers of which is known whether deliveries may go there. */
+  hubAddressesJudged: 1_000,
   /** Of an answer's headers, and what is kept of its body. */
   hubResponseHeaderBytesMax: 16_384,
   hubResponseBytesKept: 65_536,

@@ -28,28 +28,28 @@ export function deliveryRequest(
   const body = isForm
     ? Buffer.from(new URLSearchParams({ payload: payload.text }).toString())
     : payload.bytes;
-  const own = {
-    Delivery: guid,
-    Event: event,
-    'Hook-ID': String(hook.id),
-    'Hook-Installation-Target-ID': String(hook.repository),
-    'Hook-Installation-Target-Type': 'repository',
-  };
+  const [id, repository] = [String(hook.id), String(hook.repository)];
   return {
     headers: {
       Accept: '*/*',
       'User-Agent': `Berth-Hookshot/${version}`,
       'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
-      ...named('X-Svc-', own),
+      'X-Svc-Delivery': guid,
+      'X-Svc-Event': event,
+      'X-Svc-Hook-ID': id,
+      'X-Svc-Hook-Installation-Target-ID': repository,
+      'X-Svc-Hook-Installation-Target-Type': 'repository',
       // By which the events of the cluster call it too.
       ...(news.kind === 'occurrence' && { 'X-Svc-Occurrence': occurrenceId(news.occurrence) }),
-      ...(hasCompatHeaders && named('X-GitHub-', own)),
+      ...(hasCompatHeaders && {
+        'X-GitHub-Delivery': guid,
+        'X-GitHub-Event': event,
+        'X-GitHub-Hook-ID': id,
+        'X-GitHub-Hook-Installation-Target-ID': repository,
+        'X-GitHub-Hook-Installation-Target-Type': 'repository',
+      }),
       ...(isForm ? signatures(hook.config.secret, body) : payload.signatures(hook.config.secret)),
     },
     body,
   };
-}
-
-function named(prefix: string, headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [prefix + name, value]));
 }

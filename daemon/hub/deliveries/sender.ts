@@ -29,11 +29,16 @@ const NOTHING = { headers: {}, payload: '' };
 /**
  * Sends over HTTP. The addresses of a receiver are judged when its connection is made, as they are then: what a name
  * led to before does not count. Redirects are not followed, proxies not used.
+ *
+ * A thousand a second beside all else that the host does: so headers go to Node.js as they are sent, and the time of a
+ * delivery is one timer. Signals and iterators cost more than the delivery itself, and a signal stays until its time.
  */
 export class HttpSender implements Sender, Disposable {
   readonly #allowed: AllowedHosts;
   readonly #resolve: typeof lookup;
   readonly #agents: { 'http:': http.Agent; 'https:': https.Agent };
+  /** Of addresses in place of names, which lead nowhere else: whether they are allowed. */
+  readonly #judged = new Map<string, boolean>();
 
   constructor(allowed: AllowedHosts, resolve: typeof lookup = lookup) {
     this.#allowed = allowed;
@@ -46,14 +51,20 @@ export class HttpSender implements Sender, Disposable {
     if (request.body.length > limits.hubPayloadBytesMax) {
       return { outcome: failed('too-large'), response: NOTHING };
     }
-    const signal = AbortSignal.timeout(limits.hubDeliveryMs);
+    const deadline: Deadline = { isOver: false, request: undefined };
+    const timer = setTimeout(() => {
+      deadline.isOver = true;
+      deadline.request?.destroy(new Error('no answer in time'));
+    }, limits.hubDeliveryMs);
     try {
-      return await this.#once(target, request, signal, true);
+      return await this.#once(target, request, deadline, true);
     } catch (error) {
       if (error instanceof StaleConnection) {
-        return this.#fresh(target, request, signal);
+        return await this.#fresh(target, request, deadline);
       }
-      return { outcome: failed(signal.aborted ? 'timeout' : failureOf(error)), response: NOTHING };
+      return { outcome: failed(deadline.isOver ? 'timeout' : failureOf(error)), response: NOTHING };
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -63,45 +74,46 @@ export class HttpSender implements Sender, Disposable {
   }
 
   /** The receiver had closed the connection of the delivery before: that says nothing of this one. */
-  async #fresh(target: Target, request: DeliveryRequest, signal: AbortSignal): Promise<Sent> {
+  async #fresh(target: Target, request: DeliveryRequest, deadline: Deadline): Promise<Sent> {
     try {
-      return await this.#once(target, request, signal, false);
+      return await this.#once(target, request, deadline, false);
     } catch (error) {
-      return { outcome: failed(signal.aborted ? 'timeout' : failureOf(error)), response: NOTHING };
+      return { outcome: failed(deadline.isOver ? 'timeout' : failureOf(error)), response: NOTHING };
     }
   }
 
   #once(
     { url, isCertificateVerified }: Target,
     { headers, body }: DeliveryRequest,
-    signal: AbortSignal,
+    deadline: Deadline,
     mayReuse: boolean,
   ): Promise<Sent> {
     const isHttps = url.protocol === 'https:';
     const hostname = url.hostname.replace(/^\[|\]$/g, '');
     return new Promise((resolve, reject) => {
-      if (isIP(hostname) !== 0 && !isAllowed(this.#allowed, hostname, hostname)) {
+      if (isIP(hostname) !== 0 && !this.#isAddressAllowed(hostname)) {
         throw refusedAddress(hostname, hostname);
       }
-      const req = (isHttps ? https : http).request(url, {
+      const req = (isHttps ? https : http).request({
         method: 'POST',
-        headers: { ...headers, 'Content-Length': body.length },
+        host: hostname,
+        port: url.port,
+        path: url.pathname + url.search,
+        headers: linesOf(url, headers, body),
         agent: mayReuse ? this.#agents[isHttps ? 'https:' : 'http:'] : false,
         lookup: this.#judgedLookup(hostname),
         maxHeaderSize: limits.hubResponseHeaderBytesMax,
         ...(isHttps && { rejectUnauthorized: isCertificateVerified }),
-        signal,
       });
+      deadline.request = req;
       let hasAnswer = false;
       req.once('response', (res) => {
         hasAnswer = true;
-        readStart(res).then(
-          (payload) =>
-            resolve({
-              outcome: answered(res.statusCode ?? 0),
-              response: { headers: headersOf(res), payload },
-            }),
-          reject,
+        readStart(res, reject, (payload) =>
+          resolve({
+            outcome: answered(res.statusCode ?? 0),
+            response: { headers: headersOf(res), payload },
+          }),
         );
       });
       req.once('error', (error) => reject(mayReuse && isStale(req, error) ? new StaleConnection() : error));
@@ -113,6 +125,18 @@ export class HttpSender implements Sender, Disposable {
       });
       req.end(body);
     });
+  }
+
+  #isAddressAllowed(address: string): boolean {
+    const known = this.#judged.get(address);
+    if (known !== undefined) {
+      return known;
+    }
+    const is = isAllowed(this.#allowed, address, address);
+    if (this.#judged.size < limits.hubAddressesJudged) {
+      this.#judged.set(address, is);
+    }
+    return is;
   }
 
   /** Names lead only to addresses that are allowed. */
@@ -135,6 +159,13 @@ export class HttpSender implements Sender, Disposable {
   }
 }
 
+/** The time of one delivery, whatever it takes to make it. */
+interface Deadline {
+  isOver: boolean;
+  /** What is under way. */
+  request: http.ClientRequest | undefined;
+}
+
 class StaleConnection extends Error {}
 
 function isStale(req: http.ClientRequest, error: unknown): boolean {
@@ -148,20 +179,42 @@ function refusedAddress(hostname: string, address: string): Error {
   });
 }
 
+/** Names and values in turns, as Node.js writes them without another look. */
+function linesOf(url: URL, headers: DeliveryRequest['headers'], { length }: Buffer): string[] {
+  const lines = ['Host', url.host];
+  for (const name in headers) {
+    lines.push(name, headers[name] ?? '');
+  }
+  if (url.username !== '' || url.password !== '') {
+    const known = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    lines.push('Authorization', `Basic ${Buffer.from(known).toString('base64')}`);
+  }
+  lines.push('Content-Length', String(length));
+  return lines;
+}
+
 /** The first bytes of an answer, as text. Of the rest nothing is read. */
-async function readStart(res: http.IncomingMessage): Promise<string> {
+function readStart(
+  res: http.IncomingMessage,
+  fail: (error: Error) => void,
+  done: (text: string) => void,
+): void {
   const pieces: Buffer[] = [];
   let size = 0;
-  for await (const piece of res) {
-    // A response without an encoding gives buffers.
-    const bytes = piece as Buffer;
-    pieces.push(bytes);
-    size += bytes.length;
+  const end = (): void =>
+    done(Buffer.concat(pieces).subarray(0, limits.hubResponseBytesKept).toString('utf8'));
+  // A response without an encoding gives buffers.
+  res.on('data', (piece: Buffer) => {
+    pieces.push(piece);
+    size += piece.length;
     if (size >= limits.hubResponseBytesKept) {
-      break;
+      end();
+      res.destroy();
     }
-  }
-  return Buffer.concat(pieces).subarray(0, limits.hubResponseBytesKept).toString('utf8');
+  });
+  res.once('end', end);
+  res.once('error', fail);
+  res.once('close', () => fail(new Error('closed')));
 }
 
 /** What a receiver says for its own clients only. */

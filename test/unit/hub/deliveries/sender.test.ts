@@ -110,6 +110,20 @@ test('a connection that the receiver has closed meanwhile is made anew', async (
   }
 });
 
+test('name and password in an address are sent, a port and a query too', async () => {
+  await using target = await receiver();
+  let header: string | undefined;
+  target.answer = (res) => {
+    header = res.req.headers.authorization;
+    res.end();
+  };
+  await sender(['loopback'])(`${target.url.replace('//', '//a:b%21@')}/x?y=1`);
+  expect([header, target.received[0]?.path]).toEqual([
+    `Basic ${Buffer.from('a:b!').toString('base64')}`,
+    '/x?y=1',
+  ]);
+});
+
 test('what cannot be reached says why', async () => {
   const { outcome } = await sender(['loopback'])('http://127.0.0.1:1/');
   expect(outcome).toEqual({ status: 'failed to connect to network', code: 502, hookStatus: 'misconfigured' });
