@@ -133,7 +133,12 @@ async function measure(workload: Workload, all: readonly TestDaemon[]): Promise<
     await Promise.all(ids.map((id) => daemon.http.ok('DELETE', `/containers/${id}?force=1`)));
     await end?.();
   }
-  return toResult(workload, samples, side);
+  const result = toResult(workload, samples, side);
+  const shortfall = workload.shortfall?.();
+  if (shortfall !== undefined) {
+    process.stderr.write(`${workload.name}: ${shortfall}\n`);
+  }
+  return { ...result, missed: result.missed || shortfall !== undefined };
 }
 
 function toResult(

@@ -19,6 +19,8 @@ export interface Workload {
   /** Runs before measuring, and is undone by what it answers. */
   prepare?(daemon: TestDaemon): Promise<Prepared>;
   run(daemon: TestDaemon, prepared: Prepared): Promise<number>;
+  /** Asked after all rounds: why what was measured counts for nothing; undefined = it counts. */
+  shortfall?(): string | undefined;
 }
 
 export interface Prepared {
