@@ -1,4 +1,4 @@
-import { closeSync, fsync, openSync } from 'node:fs';
+import { closeSync, fdatasync, openSync } from 'node:fs';
 import { errorText, internal } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 
@@ -8,9 +8,13 @@ interface Waiting {
 }
 
 /**
- * Syncs commits to the disk soon after: one fsync(2) of the write-ahead log on a pool thread for all that came since
+ * Syncs commits to the disk soon after: one fdatasync(2) of the write-ahead log on a pool thread for all that came since
  * the last one. Where nobody waits for it a power cut costs milliseconds of state changes; who waits does so together
  * with all others. The event loop is never held up.
+ *
+ * fsync(2) would bring the time of the file's last change along, by a commit of the file system's journal each time, and
+ * what others have written goes with that: 500 MB that were written beside it took three times as long. What it takes to
+ * find the data again, its place and the size of the file, fdatasync(2) brings too.
  *
  * SQLite keeps writing to one and the same `-wal` file for as long as the connection lives, so a descriptor of our
  * own stays good.
@@ -59,7 +63,7 @@ export class BackgroundSync implements Disposable {
 
   #run(): void {
     this.#state = 'running';
-    fsync(this.#fd, (error) => {
+    fdatasync(this.#fd, (error) => {
       if (error) {
         this.#log.error({ reason: errorText(error) }, 'the database could not be brought to disk');
       }
