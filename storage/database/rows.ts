@@ -298,7 +298,8 @@ export interface HubRecordTable {
   /** Rows whose keys begin with `prefix` and are longer, in order of keys, from behind `after` on. */
   below(page: { prefix: string; after: string; limit: number }): HubRecordRow[];
   put(row: HubRecordRow): void;
-  remove(key: string): void;
+  /** Whether it was there. */
+  remove(key: string): boolean;
 }
 
 export interface ClusterEventRow {

@@ -18,7 +18,8 @@ export interface RecordDatabase {
     get(key: string): Row | undefined;
     below(page: { prefix: string; after: string; limit: number }): Row[];
     put(row: Row): void;
-    remove(key: string): void;
+    /** Whether it was there. */
+    remove(key: string): boolean;
   };
   readonly meta: { get(key: string): string | undefined; set(key: string, value: string): void };
   transaction<T>(change: () => T): T;
@@ -130,17 +131,18 @@ export class LocalRecords implements Records {
     const { hubRecords, meta } = this.#database;
     const events: RecordEvent[] = [];
     for (const change of changes) {
-      const found = hubRecords.get(change.key);
-      if (change.expected !== undefined && (found?.revision ?? 0) !== change.expected) {
-        throw conflict(`record ${change.key} of the hub was changed meanwhile`, {
-          details: { key: change.key, revision: found?.revision ?? 0 },
-        });
+      if (change.expected !== undefined) {
+        const revision = hubRecords.get(change.key)?.revision ?? 0;
+        if (revision !== change.expected) {
+          throw conflict(`record ${change.key} of the hub was changed meanwhile`, {
+            details: { key: change.key, revision },
+          });
+        }
       }
       if (change.kind === 'put') {
         hubRecords.put({ key: change.key, value: rows.get(change.key) ?? '', revision });
         events.push({ kind: 'put', record: { key: change.key, value: change.value, revision } });
-      } else if (change.kind === 'delete' && found !== undefined) {
-        hubRecords.remove(change.key);
+      } else if (change.kind === 'delete' && hubRecords.remove(change.key)) {
         events.push({ kind: 'delete', key: change.key });
       }
     }

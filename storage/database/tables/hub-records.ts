@@ -29,8 +29,9 @@ export function hubRecordTable(connection: Sqlite.Database, whose: 'hub' | 'clus
       failpoint('database.hubrecord.put');
     },
     remove(key) {
-      named(`record ${key} of the ${whose}`, () => remove.run(key));
+      const { changes } = named(`record ${key} of the ${whose}`, () => remove.run(key));
       failpoint('database.hubrecord.remove');
+      return changes > 0;
     },
   };
 }
