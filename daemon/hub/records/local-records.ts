@@ -132,10 +132,10 @@ export class LocalRecords implements Records {
     const events: RecordEvent[] = [];
     for (const change of changes) {
       if (change.expected !== undefined) {
-        const revision = hubRecords.get(change.key)?.revision ?? 0;
-        if (revision !== change.expected) {
+        const found = hubRecords.get(change.key)?.revision ?? 0;
+        if (found !== change.expected) {
           throw conflict(`record ${change.key} of the hub was changed meanwhile`, {
-            details: { key: change.key, revision },
+            details: { key: change.key, revision: found },
           });
         }
       }
