@@ -8,13 +8,13 @@ interface Waiting {
 }
 
 /**
- * Syncs commits to the disk soon after: one fdatasync(2) of the write-ahead log on a pool thread for all that came since
- * the last one. Where nobody waits for it a power cut costs milliseconds of state changes; who waits does so together
- * with all others. The event loop is never held up.
+ * Syncs commits to the disk soon after: one fdatasync(2) of the write-ahead log on a pool thread for all that came
+ * since the last one. Where nobody waits for it a power cut costs milliseconds of state changes; who waits does so
+ * together with all others. The event loop is never held up.
  *
- * fsync(2) would bring the time of the file's last change along, by a commit of the file system's journal each time, and
- * what others have written goes with that: 500 MB that were written beside it took three times as long. What it takes to
- * find the data again, its place and the size of the file, fdatasync(2) brings too.
+ * fsync(2) would bring the time of the file's last change along, by a commit of the file system's journal each time,
+ * and what others have written goes with that: 500 MB that were written beside it took three times as long. What it
+ * takes to find the data again, its place and the size of the file, fdatasync(2) brings too.
  *
  * SQLite keeps writing to one and the same `-wal` file for as long as the connection lives, so a descriptor of our
  * own stays good.
