@@ -100,6 +100,15 @@ describeEngine(
       },
     );
 
+    test.runIf(hasTrixie())('docker buildx: several outputs of one build', async () => {
+      const [to, tar] = [`${root()}/several`, `${root()}/several.tar`];
+      const outputs = ['-o', to, '-o', `type=tar,dest=${tar}`, '-o', 'type=docker,name=several:1'];
+      await must(today('buildx', 'build', '--progress=plain', ...outputs, `${root()}/app`));
+      expect(readFileSync(`${to}/a`, 'utf8')).toBe('one\n');
+      await must(run('tar', ['-tf', tar, 'a']));
+      await must(old('image', 'inspect', 'several:1'));
+    });
+
     test.each(CLIENTS)('%s: a tar of the files, on standard output', async (name, docker, build) => {
       const { out } = await must(docker(...build, '-o', 'type=tar,dest=-', `${root()}/app`));
       const folder = `${root()}/tar ${name}`;

@@ -28,6 +28,9 @@ const FRONTEND_CAPS = [
   'solve.inlinereturn',
   'statfile',
 ];
+/** What clients ask of the daemon besides: several outputs of one build. */
+const DAEMON_CAPS = ['exporter.multiple'];
+
 /** `moby.buildkit.v1.frontend.LLBBridge`, for clients that are frontends of their own builds. */
 export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
   const methods: [string, RpcMethod][] = [
@@ -37,7 +40,7 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
         await port.ping(buildOf(metadata), signal);
         return {
           frontend: FRONTEND_CAPS.map((id) => ({ id, enabled: true })),
-          llb: LLB_CAPABILITIES.map((id) => ({ id, enabled: true })),
+          llb: [...LLB_CAPABILITIES, ...DAEMON_CAPS].map((id) => ({ id, enabled: true })),
           workers: [workerMessage(port.worker())],
         };
       }),
