@@ -275,6 +275,7 @@ export interface BuildRecordTable {
   /** Counts a use. */
   use(id: string, nowMs: number): void;
   resize(id: string, sizeBytes: number): void;
+  setType(id: string, type: string): void;
   /** With the keys that lead to it. */
   remove(id: string): void;
   byKey(key: string): BuildRecordRow | undefined;

@@ -16,7 +16,7 @@ import {
   type RecordType,
 } from './collect.ts';
 import { recordTest } from './filters.ts';
-import { nowMs } from './records.ts';
+import { nowMs, OF_IMAGE } from './records.ts';
 
 export interface KeeperDeps {
   table: BuildRecordTable;
@@ -122,7 +122,7 @@ export class CacheKeeper implements AsyncDisposable {
 
   #records(): UsageRecord[] {
     const { table, caches, layers } = this.#deps;
-    const rows = table.all();
+    const rows = table.all().filter(({ type }) => type !== OF_IMAGE);
     const byLayer = new Map<number, string[]>();
     for (const { id, layerId } of rows) {
       if (layerId !== null) {

@@ -15,6 +15,9 @@ export interface RecordsDeps {
   clock: Clock;
 }
 
+/** The type of records that go with their layers: an image keeps these. */
+export const OF_IMAGE = 'image.step';
+
 /** Begins the keys of images: known by their layers, which need no record. */
 export const IMAGE_KEY = 'image ';
 
@@ -31,8 +34,8 @@ export class RecordCache implements SolverCache<BuildTree> {
     this.#deps = deps;
   }
 
-  find(key: string): Promise<BuildTree | undefined> {
-    return Promise.resolve(key.startsWith(IMAGE_KEY) ? this.#image(key) : this.#record(key));
+  find(key: string, taker?: Vertex): Promise<BuildTree | undefined> {
+    return Promise.resolve(key.startsWith(IMAGE_KEY) ? this.#image(key) : this.#record(key, taker));
   }
 
   store(key: string, tree: BuildTree, vertex: Vertex): Promise<void> {
@@ -42,10 +45,21 @@ export class RecordCache implements SolverCache<BuildTree> {
     return Promise.resolve();
   }
 
+  link(other: string, key: string): void {
+    const { table } = this.#deps;
+    const before = table.byKey(other);
+    if (before !== undefined) {
+      table.remove(before.id);
+    }
+    if (table.byKey(key) !== undefined) {
+      table.setContentKey(other, key);
+    }
+  }
+
   /** A result that is here, held; nobody has used it by that. */
   peek(key: string): BuildTree | undefined {
-    const { table, layers } = this.#deps;
-    const row = table.byKey(key);
+    const { layers } = this.#deps;
+    const row = this.#rowOf(key);
     const layerIds = row && (row.layerId === null ? [] : layers.chainOf(row.layerId));
     return row && layerIds && treeOf(layers.pin(layerIds), row.createdMs);
   }
@@ -93,9 +107,9 @@ export class RecordCache implements SolverCache<BuildTree> {
     return layerIds && treeOf(this.#deps.layers.pin(layerIds));
   }
 
-  #record(key: string): BuildTree | undefined {
+  #record(key: string, taker: Vertex | undefined): BuildTree | undefined {
     const { table, layers, clock } = this.#deps;
-    const row = table.byKey(key);
+    const row = this.#rowOf(key);
     if (row === undefined) {
       return undefined;
     }
@@ -104,20 +118,39 @@ export class RecordCache implements SolverCache<BuildTree> {
       table.remove(row.id);
       return undefined;
     }
+    if (row.type === OF_IMAGE && taker !== undefined && taker.record === undefined) {
+      // No image need keep it any more.
+      table.setType(row.id, 'regular');
+    }
     table.use(row.id, nowMs(clock));
     return treeOf(layers.pin(layerIds), row.createdMs);
   }
 
+  /** Under its own key, or one that leads to it. */
+  #rowOf(key: string): BuildRecordRow | undefined {
+    const { table } = this.#deps;
+    const leadsTo = (): string | undefined => table.contentKey(key);
+    return table.byKey(key) ?? table.byKey(leadsTo() ?? '');
+  }
+
   #insert(key: string, tree: BuildTree, vertex: Vertex): void {
     const { table, clock } = this.#deps;
-    const before = table.byKey(key);
+    const before = this.#rowOf(key);
+    const type = vertex.record === 'ofImage' ? OF_IMAGE : 'regular';
+    const layerId = layersOfTree(tree).at(-1);
+    // A step that brought no layer of its own has nothing that its record could go with.
+    const isOwn = layerId !== undefined && (before?.layerId === layerId || !this.#isKnown(layerId));
     if (before !== undefined) {
       // It was made anew, on purpose.
       table.remove(before.id);
     }
+    tree.createdMs ??= nowMs(clock);
+    if (type === OF_IMAGE && !isOwn) {
+      return;
+    }
     failpoint('build.cache.store');
-    tree.createdMs = nowMs(clock);
-    table.insert(this.#newRow(key, tree, { createdMs: tree.createdMs, description: vertex.name }));
+    const facts = { type, createdMs: tree.createdMs, description: vertex.name };
+    table.insert(this.#newRow(key, tree, facts));
     this.#pending.get(key)?.forEach((definitionKey) => table.setContentKey(definitionKey, key));
     this.#pending.delete(key);
   }
@@ -125,14 +158,14 @@ export class RecordCache implements SolverCache<BuildTree> {
   #newRow(
     key: string,
     tree: BuildTree,
-    { createdMs, description }: { createdMs: number; description: string },
+    { type = 'regular', createdMs, description }: { type?: string; createdMs: number; description: string },
   ): BuildRecordRow {
     const { layers, clock } = this.#deps;
     const layerId = layersOfTree(tree).at(-1) ?? null;
     return {
       id: randomBytes(16).toString('hex'),
       key,
-      type: 'regular',
+      type,
       layerId,
       // One that added nothing stands on the layer of another, which counts it.
       sizeBytes: layerId === null || this.#isKnown(layerId) ? 0 : layers.bytes([layerId]),

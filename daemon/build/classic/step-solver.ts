@@ -1,16 +1,26 @@
 import { posix } from 'node:path';
 import type { SolvedStep, StepSolver, StepWork } from '../../images/build/ports.ts';
 import { unreachable } from '../../base/errors.ts';
-import type { CopyFiles, ExecOp, FileAction, ImageSource, Vertex } from '../graph/op.ts';
+import {
+  SANDBOX_HOSTNAME,
+  type CopyFiles,
+  type ExecOp,
+  type FileAction,
+  type ImageSource,
+  type Vertex,
+} from '../graph/op.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import { release } from '../solver/ports.ts';
 import type { Solver } from '../solver/solver.ts';
 
 const DIRECTORY_MODE = 0o755;
 
+type RunWork = StepWork & { kind: 'run' };
+
 /**
- * The classic builder's way into the solver: each of its steps is a graph of one operation on the image before. What
- * comes of it is kept by the image of the step, so no record is made of it; those of other builds are taken.
+ * The classic builder's way into the solver: each of its steps is a graph of one operation on the image before, known by
+ * that image's layers. What comes of it is kept by the image of the step, and its record goes with that; BuildKit's
+ * clients find it by what their own steps before came to, and their results are found here.
  */
 export function stepSolver(solver: Solver<BuildTree>): StepSolver {
   return {
@@ -21,7 +31,7 @@ export function stepSolver(solver: Solver<BuildTree>): StepSolver {
         op,
         inputs,
         name: work.name,
-        isUnrecorded: true,
+        record: 'ofImage',
         ...facts,
         ...((isFresh || facts.isFresh) && { isFresh: true }),
       };
@@ -50,7 +60,10 @@ function solved(trees: readonly (BuildTree | undefined)[], isCached: boolean): S
   };
 }
 
-function vertexOf(parentId: string, work: StepWork): Pick<Vertex, 'op' | 'inputs' | 'container' | 'isFresh'> {
+function vertexOf(
+  parentId: string,
+  work: StepWork,
+): Pick<Vertex, 'op' | 'inputs' | 'container' | 'isFresh' | 'record'> {
   const base = parentId === '' ? undefined : image(parentId);
   switch (work.kind) {
     case 'directory':
@@ -59,9 +72,12 @@ function vertexOf(parentId: string, work: StepWork): Pick<Vertex, 'op' | 'inputs
       const inputs: (Vertex | undefined)[] = [base];
       return { op: { kind: 'files', actions: copies(work, inputs) }, inputs };
     }
-    case 'run':
-      // In the client's container, which no other build shares.
-      return { op: command(work), inputs: [base], container: work.container, isFresh: true };
+    case 'run': {
+      const op = command(work);
+      // What no operation can say is known by its image alone.
+      const facts = op === undefined ? ({ isFresh: true, record: 'none' } as const) : {};
+      return { op: op ?? UNSAID, inputs: [base], container: work.container, ...facts };
+    }
     default:
       return unreachable(work);
   }
@@ -111,21 +127,54 @@ function sent(files: Disposable): Vertex {
   return { op: { kind: 'sent', files }, inputs: [], name: 'build context' };
 }
 
-/** Its container says all else. */
-function command({ argv }: StepWork & { kind: 'run' }): ExecOp {
+/** A command of which its container says all. */
+const UNSAID: ExecOp = {
+  kind: 'exec',
+  argv: [],
+  env: [],
+  quietEnv: [],
+  directory: '/',
+  user: '',
+  network: 'default',
+  isPrivileged: false,
+  hostname: SANDBOX_HOSTNAME,
+  extraHosts: [],
+  ulimits: [],
+  cgroupParent: '',
+  mounts: [],
+};
+
+const NETWORKS = ['default', 'none', 'host'] as const;
+
+/**
+ * As a graph of BuildKit's frontend says it; undefined where it cannot: volumes of the image, whose files a container
+ * leaves behind, networks of users, a command of the image's own.
+ */
+function command({ argv, env, directory, user, hasVolumes, container }: RunWork): ExecOp | undefined {
+  const {
+    NetworkMode = 'default',
+    ExtraHosts,
+    ShmSize,
+    Ulimits,
+    CgroupParent,
+  } = container.body.HostConfig ?? {};
+  const network = NETWORKS.find((name) => name === NetworkMode);
+  if (network === undefined || hasVolumes || argv.length === 0) {
+    return undefined;
+  }
   return {
-    kind: 'exec',
+    ...UNSAID,
     argv,
-    env: [],
-    quietEnv: [],
-    directory: '/',
-    user: '',
-    network: 'default',
-    isPrivileged: false,
-    hostname: '',
-    extraHosts: [],
-    ulimits: [],
-    cgroupParent: '',
-    mounts: [],
+    env,
+    directory,
+    user,
+    network,
+    extraHosts: (ExtraHosts ?? []).map((text) => {
+      const colon = text.indexOf(':');
+      return { name: text.slice(0, colon), address: text.slice(colon + 1) };
+    }),
+    ...(ShmSize !== undefined && { shmBytes: ShmSize }),
+    ulimits: (Ulimits ?? []).map(({ Name, Soft, Hard }) => ({ name: Name, soft: Soft, hard: Hard })),
+    cgroupParent: CgroupParent ?? '',
   };
 }

@@ -3,7 +3,7 @@ import type { Op, Vertex } from './op.ts';
 
 /**
  * The definition keys of the vertices of a graph: `sha256:` and 64 digits. Equal keys mean the same operation on the
- * same inputs, in any graph and any daemon; names, lines, `isFresh` and `quietEnv` do not count. Each vertex is read
+ * same inputs, in any graph and any daemon; names, lines, `isFresh`, `quietEnv` and the order of variables do not count. Each vertex is read
  * once, however many others have it as an input.
  */
 export class DefinitionKeys {
@@ -42,7 +42,7 @@ function counted(op: Op): Omit<Op, 'quietEnv'> {
   if (op.kind !== 'exec') {
     return op;
   }
-  const { quietEnv: _, ...rest } = op;
+  const { quietEnv: _, ...rest } = { ...op, env: op.env.toSorted() };
   return rest;
 }
 

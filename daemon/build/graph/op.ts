@@ -19,8 +19,11 @@ export interface Vertex {
   lines?: { from: number; to: number };
   /** `--no-cache` for this stage: the result of an earlier build is not taken. */
   isFresh?: boolean;
-  /** Its result is kept by an image of its own: no record is made of it. */
-  isUnrecorded?: boolean;
+  /**
+   * `ofImage`: an image of its own keeps its result, and its record goes with that; `none`: nobody else may take it.
+   * Undefined: its record keeps it.
+   */
+  record?: 'ofImage' | 'none';
   /** Where a command runs in a container that its client knows. */
   container?: StepContainer;
 }
@@ -143,6 +146,9 @@ export interface CopyFiles {
   keepsParents: boolean;
   exclude: readonly string[];
 }
+
+/** Of commands, where a client asks for no other; a command may see another one that its door gives it. */
+export const SANDBOX_HOSTNAME = 'buildkitsandbox';
 
 /** A command in a tree. Inputs: its root, then what is mounted. */
 export interface ExecOp {

@@ -6,6 +6,7 @@ import type { HeldSource, Op, Vertex } from '../graph/op.ts';
 import { invariant, InvariantError, unreachable } from '../../base/errors.ts';
 import { BuildTree } from '../snapshots/tree.ts';
 import type { HeldTree, RunContext, SolverKeys, SourceKey } from '../solver/ports.ts';
+import { positionsRead } from '../solver/reads.ts';
 import { findImage } from './image.ts';
 import { gitKey } from './git.ts';
 import { httpKey } from './http.ts';
@@ -26,7 +27,7 @@ export class BuildKeys implements SolverKeys {
       case 'image': {
         const { layerIds, pin } = await findImage(this.#deps, op, context);
         using _held = pin;
-        return { key: `${IMAGE_KEY}${this.#deps.layers.chainId(layerIds)}`, isLasting: true };
+        return { key: this.#keyOfLayers(layerIds), isLasting: true };
       }
       case 'local':
       case 'sent':
@@ -50,12 +51,39 @@ export class BuildKeys implements SolverKeys {
   #held({ id }: HeldSource): SourceKey {
     const { content } = this.#deps.held.find(id);
     return content.kind === 'layers'
-      ? { key: `${IMAGE_KEY}${this.#deps.layers.chainId(content.layerIds)}`, isLasting: true }
+      ? { key: this.#keyOfLayers(content.layerIds), isLasting: true }
       : { key: `held ${id}`, isLasting: false };
   }
 
   ofOperation(vertex: Vertex, inputs: readonly (string | undefined)[]): string {
     return operationKey(vertex.op, inputs);
+  }
+
+  ofResults(
+    vertex: Vertex,
+    known: readonly (string | undefined)[],
+    inputs: readonly (HeldTree | undefined)[],
+  ): string | undefined {
+    const read = positionsRead(vertex.op);
+    const keys = inputs.map((tree, position) => {
+      if (tree === undefined || read.includes(position)) {
+        return { key: known[position] };
+      }
+      invariant(tree instanceof BuildTree, 'a tree of another solver');
+      const { content } = tree;
+      return content.kind === 'layers' ? { key: this.#keyOfLayers(content.layerIds) } : undefined;
+    });
+    return keys.includes(undefined)
+      ? undefined
+      : operationKey(
+          vertex.op,
+          keys.map((each) => each?.key),
+        );
+  }
+
+  /** As an image of them has it. */
+  #keyOfLayers(layerIds: readonly number[]): string {
+    return `${IMAGE_KEY}${this.#deps.layers.chainId(layerIds)}`;
   }
 
   /** By the files that are named, in the order of their names: what else is in the tree does not count. */

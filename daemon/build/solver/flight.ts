@@ -117,6 +117,8 @@ export class Flight<T extends HeldTree> {
 export interface FlightPlan<T extends HeldTree> {
   /** Under which the result is kept. */
   key: string;
+  /** Under which other graphs find it whose steps before came to the same; undefined = there is no other such key. */
+  sameKey: string | undefined;
   /** Who wants the same at once wants the same of these. */
   flight: string;
   vertex: Vertex;

@@ -51,15 +51,27 @@ export interface SolverKeys {
   ofSource(vertex: Vertex, context: RunContext): Promise<SourceKey>;
   /** Of an operation on inputs known by these keys; undefined = an empty tree. Names and places do not count. */
   ofOperation(vertex: Vertex, inputs: readonly (string | undefined)[]): string;
+  /**
+   * Of an operation on what its inputs have turned out to be, however they were made: `known` has their keys, by contents
+   * where the operation reads only files of one. Undefined where it stands on what has no such key.
+   */
+  ofResults(
+    vertex: Vertex,
+    known: readonly (string | undefined)[],
+    inputs: readonly (HeldTree | undefined)[],
+  ): string | undefined;
   /** Of what the operation reads of the tree at this position, whatever else is in it. */
   ofContent(vertex: Vertex, position: number, tree: HeldTree, signal: AbortSignal): Promise<string>;
 }
 
 /** Results of earlier builds. */
 export interface SolverCache<T extends HeldTree> {
-  find(key: string): Promise<T | undefined>;
+  /** `taker`: what it is the result of; undefined = of something that is known by another key, too. */
+  find(key: string, taker?: Vertex): Promise<T | undefined>;
   /** From its return on `find` knows it. The caller goes on holding `tree`. */
   store(key: string, tree: T, vertex: Vertex): Promise<void>;
+  /** From now on `other` leads to the result of `key`, which is stored, and to no older one. */
+  link(other: string, key: string): void;
   /** The key by contents of an operation whose inputs were known by these keys before. */
   findContentKey(definitionKey: string): string | undefined;
   storeContentKey(definitionKey: string, contentKey: string): void;

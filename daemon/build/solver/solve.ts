@@ -18,6 +18,8 @@ interface Known {
   isFresh: boolean;
   /** Another build may come to the same key. */
   isLasting: boolean;
+  /** Of an operation: what the key is made of. Undefined where that was not looked at. */
+  inputs?: readonly (string | undefined)[];
 }
 
 interface KnownOperation extends Known {
@@ -133,7 +135,7 @@ export class Solve<T extends HeldTree> {
       inputs.map((known) => known?.key),
     );
     if (read.length === 0) {
-      return { key: definitionKey, definitionKey, ...facts };
+      return { key: definitionKey, definitionKey, inputs: inputs.map((known) => known?.key), ...facts };
     }
     // What is made anew may have other contents under its old key.
     const isFreshInput = inputs.some((known) => known?.isFresh === true);
@@ -154,7 +156,7 @@ export class Solve<T extends HeldTree> {
     if (isLasting) {
       cache.storeContentKey(definitionKey, key);
     }
-    return { key, definitionKey: isLasting ? definitionKey : undefined, ...facts };
+    return { key, definitionKey: isLasting ? definitionKey : undefined, inputs: known, ...facts };
   }
 
   async #contentKey(vertex: Vertex, position: number): Promise<string | undefined> {
@@ -171,19 +173,21 @@ export class Solve<T extends HeldTree> {
   }
 
   async #makeResult(vertex: Vertex): Promise<T> {
-    const { key, isFresh } = await this.#key(vertex);
+    const { key, isFresh, inputs: known } = await this.#key(vertex);
     const found = isFresh ? undefined : await this.#own(vertex, async () => await this.#found(vertex, key));
     if (found !== undefined) {
       this.#tellCached(vertex);
       return found;
     }
     const inputs = await this.#resultsOf(vertex.inputs);
+    const same = known && this.#deps.keys.ofResults(vertex, known, inputs);
     return await this.#own(vertex, async () => {
       const { tree, isCached } = await this.#deps.fly(
         {
           key,
-          // What is made anew is made for this build alone.
-          flight: isFresh ? `${this.#id} ${key}` : key,
+          sameKey: same === key ? undefined : same,
+          // What is made anew, or in a client's container, is made for this build alone.
+          flight: isFresh || vertex.container !== undefined ? `${this.#id} ${key}` : key,
           vertex,
           takesCached: !isFresh,
           inputs: inputs.map((input) => input?.hold()),
@@ -202,7 +206,7 @@ export class Solve<T extends HeldTree> {
 
   async #found(vertex: Vertex, key: string): Promise<T | undefined> {
     return (
-      (await this.#deps.cache.find(key)) ??
+      (await this.#deps.cache.find(key, vertex)) ??
       (await this.#request.imports?.find(key, vertex, this.#context(vertex)))
     );
   }

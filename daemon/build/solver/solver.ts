@@ -89,10 +89,11 @@ export class Solver<T extends HeldTree> {
     settle();
   }
 
-  async #result(flight: Flight<T>, { key, vertex, takesCached, inputs }: FlightPlan<T>): Promise<Landed<T>> {
+  async #result(flight: Flight<T>, plan: FlightPlan<T>): Promise<Landed<T>> {
     const { cache, ops } = this.#deps;
+    const { key, sameKey, vertex, takesCached, inputs } = plan;
     // Another build may have made it while the inputs of this one were made.
-    const found = takesCached ? await cache.find(key) : undefined;
+    const found = takesCached ? await this.#find(plan) : undefined;
     if (found !== undefined) {
       return { tree: found, isCached: true };
     }
@@ -101,14 +102,36 @@ export class Solver<T extends HeldTree> {
     flight.start();
     const tree = await ops.run(vertex, inputs, flight.context());
     try {
-      if (vertex.isUnrecorded !== true) {
+      if (vertex.record !== 'none') {
         failpoint('build.solver.store');
         await cache.store(key, tree, vertex);
+        if (sameKey !== undefined) {
+          cache.link(sameKey, key);
+        }
       }
     } catch (error) {
       tree[Symbol.dispose]();
       throw error;
     }
     return { tree, isCached: false };
+  }
+
+  /** Under its own key, or made by another graph on the same; then it has both from now on. */
+  async #find({ key, sameKey, vertex }: FlightPlan<T>): Promise<T | undefined> {
+    const { cache } = this.#deps;
+    const found = await cache.find(key, vertex);
+    if (found !== undefined || sameKey === undefined) {
+      return found;
+    }
+    const same = await cache.find(sameKey);
+    if (same !== undefined) {
+      try {
+        await cache.store(key, same, vertex);
+      } catch (error) {
+        same[Symbol.dispose]();
+        throw error;
+      }
+    }
+    return same;
   }
 }

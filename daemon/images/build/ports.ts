@@ -84,7 +84,18 @@ export type StepWork = {
       /** As `--chown` says it; `''` = root. */
       owner: string;
     }
-  | { kind: 'run'; argv: readonly string[]; container: StepContainer }
+  | {
+      kind: 'run';
+      argv: readonly string[];
+      /** `NAME=value` of what it is known by: the image's variables, and arguments of the build. */
+      env: readonly string[];
+      directory: string;
+      /** `''` = root. */
+      user: string;
+      /** The image has volumes. */
+      hasVolumes: boolean;
+      container: StepContainer;
+    }
 );
 
 /** Layers, bottom first, kept until it is disposed of. */

@@ -18,12 +18,15 @@ export function buildRecordTable(connection: Sqlite.Database): BuildRecordTable 
     'UPDATE build_records SET last_used_ms = ?, usage_count = usage_count + 1 WHERE id = ?',
   );
   const resize = connection.prepare('UPDATE build_records SET size_bytes = ? WHERE id = ?');
+  const setType = connection.prepare('UPDATE build_records SET type = ? WHERE id = ?');
   const remove = connection.prepare('DELETE FROM build_records WHERE id = ?');
   const byKey = connection.prepare<[string], BuildRecordRow>(
     `SELECT ${COLUMNS} FROM build_records WHERE key = ?`,
   );
   const hasLayer = connection
-    .prepare<[number], number>('SELECT 1 FROM build_records WHERE layer_id = ? LIMIT 1')
+    .prepare<[number], number>(
+      "SELECT 1 FROM build_records WHERE layer_id = ? AND type <> 'image.step' LIMIT 1",
+    )
     .pluck();
   const all = connection.prepare<[], BuildRecordRow>(`SELECT ${COLUMNS} FROM build_records ORDER BY id`);
   const contentKey = connection
@@ -48,6 +51,9 @@ export function buildRecordTable(connection: Sqlite.Database): BuildRecordTable 
     },
     resize: (id, sizeBytes) => {
       named(`resize build record ${id}`, () => resize.run(sizeBytes, id));
+    },
+    setType: (id, type) => {
+      named(`change build record ${id}`, () => setType.run(type, id));
     },
     remove(id) {
       named(`remove build record ${id}`, () => remove.run(id));

@@ -7,7 +7,7 @@ const COLUMNS = 'id, diff_id AS diffId, chain_id AS chainId, parent_id AS parent
 
 /**
  * Layers and the counter of their ids. A layer goes only when no image, container, child layer, build record or hub
- * refers to it.
+ * refers to it; records of steps that an image keeps go with it.
  */
 export function layerTable(
   connection: Sqlite.Database,
@@ -30,11 +30,13 @@ export function layerTable(
      WHERE NOT EXISTS (SELECT 1 FROM image_layers WHERE layer_id = layer.id)
        AND NOT EXISTS (SELECT 1 FROM container_layers WHERE layer_id = layer.id)
        AND NOT EXISTS (SELECT 1 FROM hub_layers WHERE layer_id = layer.id)
-       AND NOT EXISTS (SELECT 1 FROM build_records WHERE layer_id = layer.id)
+       AND NOT EXISTS (SELECT 1 FROM build_records WHERE layer_id = layer.id AND type <> 'image.step')
        AND NOT EXISTS (SELECT 1 FROM layers AS child WHERE child.parent_id = layer.id)
      ORDER BY id`,
   );
   const remove = connection.prepare('DELETE FROM layers WHERE id = ?');
+  // What images keep of builds goes with its layer.
+  const forget = connection.prepare("DELETE FROM build_records WHERE layer_id = ? AND type = 'image.step'");
 
   const reserve = (): number => {
     const id = named('reserve a layer id', () => nextId.get());
@@ -62,8 +64,13 @@ export function layerTable(
     all: () => all.all(),
     unreferenced: () => unreferenced.all(),
     remove(id) {
-      named(`remove layer ${id}`, () => remove.run(id));
-      failpoint('database.layer.remove');
+      atomically(() => {
+        named(`remove layer ${id}`, () => {
+          forget.run(id);
+          remove.run(id);
+        });
+        failpoint('database.layer.remove');
+      });
     },
     nextId: reserve,
     insertWithId: insertRow,

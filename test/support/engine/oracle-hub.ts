@@ -21,7 +21,7 @@ export function hubDifferences(directory: string, column: (sql: string) => strin
      WHERE NOT EXISTS (SELECT 1 FROM image_layers WHERE layer_id = layer.id)
        AND NOT EXISTS (SELECT 1 FROM container_layers WHERE layer_id = layer.id)
        AND NOT EXISTS (SELECT 1 FROM hub_layers WHERE layer_id = layer.id)
-       AND NOT EXISTS (SELECT 1 FROM build_records WHERE layer_id = layer.id)
+       AND NOT EXISTS (SELECT 1 FROM build_records WHERE layer_id = layer.id AND type <> 'image.step')
        AND NOT EXISTS (SELECT 1 FROM layers AS child WHERE child.parent_id = layer.id)`,
   );
   return [

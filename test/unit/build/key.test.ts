@@ -6,7 +6,7 @@ const BASE: Vertex = vertex({ kind: 'image', reference: 'r:1', platform: 'linux/
 const EXEC: ExecOp = {
   kind: 'exec',
   argv: ['/bin/sh', '-c', 'make'],
-  env: ['A=1', 'B=2'],
+  env: ['A=1'],
   quietEnv: ['http_proxy=p'],
   directory: '/w',
   user: 'u',
@@ -130,6 +130,12 @@ test.each(OPS.map((op) => [op.kind, op] as const))('%s: each change of it has a 
 
 test.each(OPS.map((op) => [op.kind, op] as const))('%s: the order of its properties is nothing', (_, op) => {
   expect(keyOf(vertex(reversed(op), [BASE]))).toBe(keyOf(vertex(op, [BASE])));
+});
+
+test('the order of variables is nothing, each of them is something', () => {
+  const keys = [['A=1', 'B=2'], ['B=2', 'A=1'], ['A=1']].map((env) => keyOf(vertex({ ...EXEC, env }, [BASE])));
+  expect(keys[1]).toBe(keys[0]);
+  expect(keys[2]).not.toBe(keys[0]);
 });
 
 test('inputs count: each of them, their places, and whether one is there', () => {

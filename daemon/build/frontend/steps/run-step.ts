@@ -1,5 +1,5 @@
 import { EngineError } from '../../../base/errors.ts';
-import type { ExecMount, ExecOp, Vertex } from '../../graph/op.ts';
+import { SANDBOX_HOSTNAME, type ExecMount, type ExecOp, type Vertex } from '../../graph/op.ts';
 import type { Heredoc } from '../../../base/dockerfile/instruction.ts';
 import { heredocWord } from '../../../base/dockerfile/heredoc.ts';
 import type { RunCommand } from '../instructions/command.ts';
@@ -34,7 +34,7 @@ export function runStep(context: StepContext, command: RunCommand): void {
     user: state.image.config.User ?? '',
     network,
     isPrivileged,
-    hostname: options.hostname || 'buildkitsandbox',
+    hostname: options.hostname || SANDBOX_HOSTNAME,
     extraHosts: options.extraHosts,
     ...(options.shmBytes !== undefined && { shmBytes: options.shmBytes }),
     ulimits: options.ulimits,

@@ -121,7 +121,9 @@ async function solve(build: Build, state: StageState, { work }: Step): Promise<S
   }
   // Images that a client names are its only cache.
   const isFresh = request.nocache || request.cacheFrom.length > 0;
-  const step = { parentId: state.imageId, work, isFresh };
+  // An image without files is like none.
+  const { length } = build.images.index.get(state.imageId)?.row.layerIds ?? [];
+  const step = { parentId: length === 0 ? '' : state.imageId, work, isFresh };
   return await solver.solve(step, signal);
 }
 

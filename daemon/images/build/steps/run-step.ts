@@ -41,6 +41,10 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
       kind: 'run',
       name: instruction.written,
       argv: command,
+      env: [...(config.Env ?? []), ...known],
+      directory: config.WorkingDir || '/',
+      user: config.User ?? '',
+      hasVolumes: Object.keys(config.Volumes ?? {}).length > 0,
       container: {
         body,
         removes: { afterSuccess: rm || forcerm, always: forcerm },

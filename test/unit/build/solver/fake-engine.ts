@@ -72,6 +72,7 @@ export class FakeEngine implements SolverDeps<FakeTree> {
   readonly kept = new Map<string, FakeTree>();
   readonly faults: string[] = [];
   readonly trees: FakeTree[] = [];
+  readonly #links = new Map<string, string>();
   readonly #contentKeys = new Map<string, string>();
   readonly #running = new Set<string>();
   readonly #schedule: Schedule;
@@ -91,6 +92,16 @@ export class FakeEngine implements SolverDeps<FakeTree> {
       createHash('sha256')
         .update(JSON.stringify([op, inputs]))
         .digest('hex'),
+    ofResults: (
+      vertex: Vertex,
+      known: readonly (string | undefined)[],
+      inputs: readonly (HeldTree | undefined)[],
+    ): string => {
+      const results = inputs.map((tree, at) =>
+        at === 0 && tree instanceof FakeTree ? textOf(tree.files) : known[at],
+      );
+      return `results ${this.keys.ofOperation(vertex, results)}`;
+    },
     ofContent: async ({ op }: Vertex, position: number, tree: HeldTree, signal: AbortSignal) => {
       await this.#schedule.point(signal);
       if (!(tree instanceof FakeTree) || tree.holds === 0) {
@@ -104,7 +115,10 @@ export class FakeEngine implements SolverDeps<FakeTree> {
   cache = {
     find: async (key: string) => {
       await this.#schedule.point();
-      return this.kept.get(key)?.hold();
+      return (this.kept.get(key) ?? this.kept.get(this.#links.get(key) ?? ''))?.hold();
+    },
+    link: (other: string, key: string) => {
+      this.#links.set(other, key);
     },
     store: async (key: string, tree: FakeTree) => {
       await this.#schedule.point();
