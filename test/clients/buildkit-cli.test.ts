@@ -70,23 +70,6 @@ describeEngine(
         : []),
     ];
 
-    test('what COPY and WORKDIR made for one kind of client serves the other', async () => {
-      mkdirSync(context('both'), { recursive: true });
-      writeFileSync(`${context('both')}/one`, 'for both');
-      const classic = (): Promise<Said> =>
-        run('env', ['DOCKER_BUILDKIT=0', OLD, 'build', '--rm', '--tag', 'both:1', context('both')]);
-      for (const step of ['COPY one /both', 'WORKDIR /both']) {
-        writeFileSync(`${context('both')}/Dockerfile`, `FROM busybox\n${step}\n`);
-        await must(old('build', '--progress=plain', context('both')));
-        const { out } = await must(classic());
-        expect(out).toContain(' ---> Using cache');
-      }
-      writeFileSync(`${context('both')}/one`, 'for nobody');
-      writeFileSync(`${context('both')}/Dockerfile`, 'FROM busybox\nCOPY one /both\n');
-      expect((await must(classic())).out).not.toContain(' ---> Using cache');
-      expect((await must(old('run', '--rm', 'both:1', 'cat', '/both'))).out).toBe('for nobody');
-    });
-
     test.each(CLIENTS)(
       '%s: a build of two stages, and again from cache with what changed',
       async (name, docker, build) => {
