@@ -91,7 +91,7 @@ describeEngine(
       ['a volume of the image', 'VOLUME /data', []],
       ['a variable', 'ENV OTHER=1', ['--build-arg', 'MARK=1']],
     ])('a command with %s of its own is nobody else’s', async (what, line, args) => {
-      const apart = ['FROM busybox', 'ARG MARK', line, `RUN ${UUID} >/made`, 'CMD ["cat", "/made"]'];
+      const apart = ['FROM busybox', 'ARG MARK', line, `RUN ${UUID} >/apart`, 'CMD ["cat", "/apart"]'];
       write(apart.join('\n'));
       const { made } = await classic(...args);
       const other = await buildkit();
