@@ -18,8 +18,8 @@ const DIRECTORY_MODE = 0o755;
 type RunWork = StepWork & { kind: 'run' };
 
 /**
- * The classic builder's way into the solver: each of its steps is a graph of one operation on the image before, known by
- * that image's layers. What comes of it is kept by the image of the step, and its record goes with that; BuildKit's
+ * The classic builder's way into the solver: each of its steps is a graph of one operation on the image before, known
+ * by that image's layers. What comes of it is kept by the image of the step, and its record goes with that; BuildKit's
  * clients find it by what their own steps before came to, and their results are found here.
  */
 export function stepSolver(solver: Solver<BuildTree>): StepSolver {
@@ -150,7 +150,8 @@ const NETWORKS = ['default', 'none', 'host'] as const;
  * As a graph of BuildKit's frontend says it; undefined where it cannot: volumes of the image, whose files a container
  * leaves behind, networks of users, a command of the image's own.
  */
-function command({ argv, env, directory, user, hasVolumes, container }: RunWork): ExecOp | undefined {
+function command(work: RunWork): ExecOp | undefined {
+  const { argv, env, user, hasVolumes, container } = work;
   const {
     NetworkMode = 'default',
     ExtraHosts,
@@ -166,7 +167,7 @@ function command({ argv, env, directory, user, hasVolumes, container }: RunWork)
     ...UNSAID,
     argv,
     env,
-    directory,
+    directory: work.directory,
     user,
     network,
     extraHosts: (ExtraHosts ?? []).map((text) => {

@@ -52,8 +52,8 @@ export interface SolverKeys {
   /** Of an operation on inputs known by these keys; undefined = an empty tree. Names and places do not count. */
   ofOperation(vertex: Vertex, inputs: readonly (string | undefined)[]): string;
   /**
-   * Of an operation on what its inputs have turned out to be, however they were made: `known` has their keys, by contents
-   * where the operation reads only files of one. Undefined where it stands on what has no such key.
+   * Of an operation on what its inputs have turned out to be, however they were made: `known` has their keys, by
+   * contents where the operation reads only files of one. Undefined where it stands on what has no such key.
    */
   ofResults(
     vertex: Vertex,

@@ -133,7 +133,9 @@ test.each(OPS.map((op) => [op.kind, op] as const))('%s: the order of its propert
 });
 
 test('the order of variables is nothing, each of them is something', () => {
-  const keys = [['A=1', 'B=2'], ['B=2', 'A=1'], ['A=1']].map((env) => keyOf(vertex({ ...EXEC, env }, [BASE])));
+  const keys = [['A=1', 'B=2'], ['B=2', 'A=1'], ['A=1']].map((env) =>
+    keyOf(vertex({ ...EXEC, env }, [BASE])),
+  );
   expect(keys[1]).toBe(keys[0]);
   expect(keys[2]).not.toBe(keys[0]);
 });
