@@ -3,8 +3,8 @@ import type { Op, Vertex } from './op.ts';
 
 /**
  * The definition keys of the vertices of a graph: `sha256:` and 64 digits. Equal keys mean the same operation on the
- * same inputs, in any graph and any daemon; names, lines, `isFresh`, `quietEnv` and the order of variables do not count.
- * Each vertex is read once, however many others have it as an input.
+ * same inputs, in any graph and any daemon; names, lines, `isFresh`, `quietEnv` and the order of variables do not
+ * count. Each vertex is read once, however many others have it as an input.
  */
 export class DefinitionKeys {
   readonly #known = new WeakMap<Vertex, string>();
