@@ -149,6 +149,21 @@ describe('one build after another', () => {
     await expectNothingHeld();
   });
 
+  it('takes what another graph made of the same files, unless it is to be made anew', async () => {
+    const { engine, build, expectNothingHeld } = bench();
+    for (const name of ['one:1', 'two:1']) {
+      engine.contents.set(name, new Map([['f', 'the same']]));
+    }
+    const made = (): string[] => engine.ran.filter((name) => name === 'make');
+    await build(run('make', image('one:1')));
+    expect(await build(run('make', image('two:1')))).toContain('RUN make cached');
+    expect(await build(run('after', run('make', image('two:1'))))).toContain('RUN make cached');
+    expect(made()).toHaveLength(1);
+    await build({ ...run('make', image('two:1')), isFresh: true });
+    expect(made()).toHaveLength(2);
+    await expectNothingHeld();
+  });
+
   it('makes a fresh stage anew, what stands on it too, and the next build takes these', async () => {
     const { engine, build, expectNothingHeld } = bench();
     await build(chainOf(false));
