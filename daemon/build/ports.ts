@@ -6,6 +6,7 @@ import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
 import type { StepContainer } from './graph/step-container.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import type { BuildTree } from './snapshots/tree.ts';
+import type { ComposedFiles } from '../../storage/layers/compose/plan.ts';
 import type { PlacedSpool } from '../../storage/spool/placed-spool.ts';
 
 /** Where the files of a client lie. Satisfied by `storage/spool`. */
@@ -147,6 +148,15 @@ export interface BuildLayers {
     changes: { tar: ChangesTar; files?: string },
     signal: AbortSignal,
   ): Promise<PinnedLayers>;
+  /**
+   * One more layer, of files that are put on these; the same where they are there already. Undefined, with nothing
+   * made, where it takes an overlay to say what becomes of them.
+   */
+  compose(
+    layerIds: readonly number[],
+    files: ComposedFiles,
+    signal: AbortSignal,
+  ): Promise<PinnedLayers | undefined>;
   /** The layers `above` on others. */
   stack(layerIds: readonly number[], above: readonly number[], signal: AbortSignal): Promise<PinnedLayers>;
   /** Answers the image's id and its names in full. */

@@ -31,31 +31,31 @@ export async function placeSource(
   view: FilesView,
   placement: SourcePlacement,
 ): Promise<void> {
-  const { what, source, target, unpacks } = placement;
-  const there = statOf(view, target);
+  const { source, target, unpacks } = placement;
   if (unpacks && source.kind === 'member' && source.unpacks) {
+    const there = statOf(view, target);
     if (await unpackArchive(placer, view, { source, directory: target, there })) {
       return;
     }
   }
+  await placer.archives.place(requestOf(view, placement), placer.signal);
+}
+
+/** Where the source goes, and what is made on the way. Throws invalid_argument where something else is there. */
+export function requestOf(
+  view: FilesView,
+  { what, source, target, owner, sourceView, below, adjust }: SourcePlacement,
+): PlaceRequest {
+  const there = statOf(view, target);
   if (source.isDirectory && there === 'other') {
     throw invalidArgument(`${what}: cannot copy to non-directory: ${target}`);
   }
   // A link at the end of it is followed, also to where nothing is yet.
   const path = canonicalPath(view, toBytes(target)).slice(1);
-  await placeAt(placer, view, placement, { path, there });
-}
-
-async function placeAt(
-  { archives, signal }: Unpacker,
-  view: FilesView,
-  { source, target, owner, sourceView, below, adjust }: SourcePlacement,
-  { path, there }: { path: string; there: 'nothing' | 'directory' | 'other' },
-): Promise<void> {
   const isInside = !source.isDirectory && (target.endsWith('/') || there === 'directory');
   const name = joined(path, below ?? (isInside ? source.name : ''));
   const directories = source.isDirectory && (there === 'nothing' || below !== undefined) ? [name] : [];
-  const request: PlaceRequest = {
+  return {
     view,
     what: 'build',
     ...(owner && { owner }),
@@ -66,7 +66,6 @@ async function placeAt(
         : { kind: 'tree', view: sourceView ?? view, items: [{ path: source.path, name }] },
     ...(adjust && { adjustment: { ...adjust, prefix: below === undefined ? name : path } }),
   };
-  await archives.place(request, signal);
 }
 
 function joined(...parts: string[]): string {

@@ -251,17 +251,21 @@ function isMountPoint(
   );
 }
 
+type ComparedStatus = Pick<FileStatus, 'mode' | 'uid' | 'gid' | 'major' | 'minor' | 'size' | 'mtime'> & {
+  type: string;
+};
+
 /** Size and time of a directory say only what its entries say themselves. */
-function isDifferent(old: FileStatus, now: FileStatus): boolean {
+export function isDifferent(old: ComparedStatus, now: ComparedStatus): boolean {
   const sameOwner =
     old.type === now.type && old.mode === now.mode && old.uid === now.uid && old.gid === now.gid;
   if (!sameOwner || old.major !== now.major || old.minor !== now.minor) {
     return true;
   }
-  return !now.isDirectory && (old.size !== now.size || !sameTime(old, now));
+  return now.type !== 'directory' && (old.size !== now.size || !sameTime(old, now));
 }
 
-function sameTime({ mtime: a }: FileStatus, { mtime: b }: FileStatus): boolean {
+function sameTime({ mtime: a }: ComparedStatus, { mtime: b }: ComparedStatus): boolean {
   return a.seconds === b.seconds && a.nanoseconds === b.nanoseconds;
 }
 

@@ -50,6 +50,8 @@ export class LiveTree implements Disposable {
   readonly #request: LiveTreeRequest;
   readonly #point: string;
   readonly #open = new OpenDirectories<PathHandle>((handle) => handle[Symbol.dispose]());
+  /** Of the open ones, those that may be written to. */
+  readonly #taken = new WeakSet<PathHandle>();
   /** Set last: writing into a directory changes its time. */
   readonly #directoryTimes = new Map<string, { member: TarMember; handle: string }>();
 
@@ -137,11 +139,16 @@ export class LiveTree implements Disposable {
       (known) => this.#find(known),
       (above, name, made) => this.#implied(above, name, made),
     );
-    if (!handle.status.isDirectory || files.isOfKernel(handle.fd)) {
-      this.#open.forget(there);
-      throw invalidArgument(`entry ${showName(path)}: what it lies in is no directory that can be copied to`);
+    if (!this.#taken.has(handle)) {
+      if (!handle.status.isDirectory || files.isOfKernel(handle.fd)) {
+        this.#open.forget(there);
+        throw invalidArgument(
+          `entry ${showName(path)}: what it lies in is no directory that can be copied to`,
+        );
+      }
+      refuseReadOnly(handle);
+      this.#taken.add(handle);
     }
-    refuseReadOnly(handle);
     return handle;
   }
 

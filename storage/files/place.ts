@@ -51,7 +51,7 @@ export function place(request: PlaceRequest, isCanceled: () => boolean): void {
   const members = adjustment === undefined ? sink : new AdjustingSink(sink, adjustment);
   try {
     for (const name of request.directories) {
-      sink.member(directory(name));
+      sink.member(plainDirectory(name));
       sink.memberEnd();
     }
     if (source.kind === 'members') {
@@ -80,7 +80,7 @@ function placeMembers(
 ): void {
   for (const member of members) {
     refuseCanceled();
-    sink.member(received(member));
+    sink.member(receivedMember(member));
     const size = storedBytes(member);
     if (size > 0) {
       for (const chunk of readRange({ fd, offset: member.offset, size }, what)) {
@@ -105,7 +105,7 @@ function writeItems(out: TarOut, { view, items }: Extract<PlaceRequest['source']
 }
 
 /** Between threads a Buffer becomes an Uint8Array. */
-function received(member: TarMember): TarMember {
+export function receivedMember(member: TarMember): TarMember {
   return member.attributes.size === 0
     ? member
     : {
@@ -114,6 +114,7 @@ function received(member: TarMember): TarMember {
       };
 }
 
-function directory(name: string): TarMember {
+/** One that no source has. */
+export function plainDirectory(name: string): TarMember {
   return plainMember(name, { type: 'directory', mode: 0o755, mtimeSeconds: Math.floor(Date.now() / 1000) });
 }

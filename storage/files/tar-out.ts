@@ -226,7 +226,7 @@ function isOfContainerRun(parent: PathHandle, child: PathHandle): boolean {
 }
 
 /** What belongs to a file and another host may take over; not the labels of this host's own policy. */
-function attributesOf(fd: number): ReadonlyMap<string, Buffer> {
+export function attributesOf(fd: number): ReadonlyMap<string, Buffer> {
   try {
     const names = listAttributesOf(fd).filter((name) => attributePolicy(name) === 'apply');
     return names.length === 0

@@ -47,7 +47,8 @@
  *  7. `init` depends on the layers alone, not on a container. It may be made again at any time and goes with its layer.
  *
  * A build has the files already that it makes a layer of: `unpack` then takes them as they are and only writes the
- * recipe (adopt.ts).
+ * recipe (adopt.ts). Of a client's files that are only put on others `compose` makes the layer in one pass (compose).
+ * What it makes is in the state `unpacked`.
  *
  * What is deleted by which code, and when:
  *
@@ -90,6 +91,7 @@ import type { Removals } from '../files/remove/removals.ts';
 import { removeBehind } from '../files/remove/remove-behind.ts';
 import { DIFF } from './apply.ts';
 import type { AppliedLayer, ApplyRequest } from './apply-request.ts';
+import type { Composed, ComposeRequest } from './compose/compose.ts';
 import { inheritDirectories } from './inherit.ts';
 import { layerTarBytes } from './replay.ts';
 import type { PackedLayer } from './pack.ts';
@@ -177,15 +179,38 @@ export class LayerStore {
     const directory = this.temporary();
     await mkdir(directory, { mode: 0o700 });
     try {
-      const layer = await this.#workers.apply({ ...request, directory }, options);
-      for (const warning of layer.warnings) {
-        this.#log.warn({ layer: layer.diffId, warning }, 'layer unpacked with a loss');
-      }
-      return { ...layer, directory };
+      return this.#unpacked(directory, await this.#workers.apply({ ...request, directory }, options));
     } catch (error) {
       await this.#removeTree(directory);
       throw error;
     }
+  }
+
+  /** Makes a layer of files in a temporary directory. Keeps nothing when it throws, or makes none. */
+  async compose(
+    files: ComposeRequest['files'],
+    options: JobOptions = {},
+  ): Promise<UnpackedLayer | Exclude<Composed['kind'], 'layer'>> {
+    const directory = this.temporary();
+    await mkdir(directory, { mode: 0o700 });
+    try {
+      const composed = await this.#workers.compose({ files, directory }, options);
+      if (composed.kind === 'layer') {
+        return this.#unpacked(directory, composed.layer);
+      }
+      await this.#removeTree(directory);
+      return composed.kind;
+    } catch (error) {
+      await this.#removeTree(directory);
+      throw error;
+    }
+  }
+
+  #unpacked(directory: string, layer: AppliedLayer): UnpackedLayer {
+    for (const warning of layer.warnings) {
+      this.#log.warn({ layer: layer.diffId, warning }, 'layer unpacked with a loss');
+    }
+    return { ...layer, directory };
   }
 
   /** Gives an unpacked layer its place under a reserved id. `parents` are the layers below, bottom first. */

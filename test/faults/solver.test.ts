@@ -16,6 +16,7 @@ const DOCKERFILE = (mark: string): string =>
     'FROM busybox AS made',
     'COPY file /made/',
     'FROM busybox',
+    'COPY --from=made /made /copied',
     `RUN --mount=type=cache,target=/cache --mount=type=secret,id=key --mount=from=made,source=/made,target=/made \\`,
     `  cat /made/file /run/secrets/key >/${mark} && echo ${mark} >/cache/log`,
   ].join('\n');
@@ -87,8 +88,8 @@ needs(
     'images.build.name',
   ];
 
-  // Where the files of a layer cannot be taken as they are it is unpacked: that is no failure.
-  it.each([...POINTS, 'images.load.adopt'])(
+  // Where files cannot become a layer at once, or cannot be taken as they are, it is unpacked: that is no failure.
+  it.each([...POINTS, 'images.build.compose', 'images.load.adopt'])(
     'R1: kill -9 at %s: the next start leaves nothing of it, and the build is made again',
     async (point) => {
       await prune();
@@ -136,6 +137,17 @@ needs(
     await isClean();
     expect((await build(fresh())).code).toBe(0);
   });
+
+  it.each(['images.build.compose', 'images.load.adopt'])(
+    '%s fails: the layer is made all the same',
+    async (point) => {
+      await prune();
+      daemon.arm(`${point}=errno(EIO)`);
+      expect((await build(fresh())).err).toContain('naming to docker.io/library/made');
+      daemon.arm('');
+      await isClean();
+    },
+  );
 
   it.each(['build.cache.remove', 'build.caches.remove', 'database.build.remove'])(
     'R1: kill -9 of a prune at %s: the next start leaves nothing of it, and the next prune takes the rest',

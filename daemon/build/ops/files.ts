@@ -1,18 +1,19 @@
 import { Readable } from 'node:stream';
 import { placeSource } from '../../../storage/contexts/place-source.ts';
 import { openReadRoot, openWriteRoot, statOf, type WriteRoot } from '../../../storage/contexts/roots.ts';
-import { toBytes, type FilesView } from '../../../storage/files/view.ts';
+import { toBytes } from '../../../storage/files/view.ts';
 import { plainMember } from '../../../storage/tar/plain-member.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { CopyFiles, FilesOp, MakeDirectory, MakeFile } from '../graph/op.ts';
 import type { PinnedLayers } from '../ports.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
+import { composeFiles } from './compose.ts';
 import { openTree } from './open-tree.ts';
+import { ownerOf, ROOT } from './owner.ts';
 import type { OpDeps } from './ports.ts';
 import { findSources } from './sources.ts';
 
-const ROOT = { uid: 0, gid: 0 };
 const NOTHING = { kind: 'members', fd: -1, members: [] } as const;
 
 interface Work {
@@ -25,9 +26,14 @@ interface Work {
 /** Changes to a tree without a process: all of them become one layer. */
 export async function runFiles(
   deps: OpDeps,
-  { actions }: FilesOp,
+  op: FilesOp,
   { inputs, signal }: { inputs: readonly (BuildTree | undefined)[]; signal: AbortSignal },
 ): Promise<PinnedLayers> {
+  const composed = await composeFiles(deps, op, { inputs, signal });
+  if (composed !== undefined) {
+    return composed;
+  }
+  const { actions } = op;
   const [base] = inputs;
   await using root = await openWriteRoot(deps, openTree(deps, base));
   const work = { deps, root, inputs, signal };
@@ -128,15 +134,6 @@ export function belowPivot(path: string, asked: string): string {
           .split('/')
           .filter((part) => part !== '' && part !== '.').length;
   return parts.slice(skipped).join('/');
-}
-
-/** Names are looked up in the tree; without a group it is that of the user's name. */
-function ownerOf(deps: OpDeps, view: FilesView, owner: string): { uid: number; gid: number } {
-  if (owner === '') {
-    return ROOT;
-  }
-  const [user = '', group = ''] = owner.split(':', 2);
-  return deps.resolveUser(view.root, `${user}:${group || user}`);
 }
 
 function seconds(): number {

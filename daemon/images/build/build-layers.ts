@@ -5,6 +5,7 @@ import type { LayerRow } from '../../../storage/database/rows.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { chainIds } from '../../../storage/layers/chain.ts';
+import type { ComposedFiles } from '../../../storage/layers/compose/plan.ts';
 import type { UnpackedLayer } from '../../../storage/layers/store.ts';
 import { canonicalRepository } from '../../../storage/references/reference.ts';
 import { invalidArgument } from '../../base/errors.ts';
@@ -41,6 +42,7 @@ export function buildLayers(builder: BuilderContext & { push: PushImages }): Bui
     run: (command) => run(builder, command, removals),
     commit: async (layerIds, { tar, files }, signal) =>
       tar.isEmpty ? pinned(layerIds) : await commitLayer(images, layerIds, { tar, files, signal }),
+    compose: async (layerIds, files, signal) => await composeLayer(images, layerIds, { files, signal }),
     stack: async (layerIds, above, signal) => {
       let current = pinned(layerIds);
       for (const id of above) {
@@ -115,9 +117,7 @@ async function commitLayer(
   layerIds: readonly number[],
   { tar, files, signal }: { tar: ChangesTar; files?: string | undefined; signal: AbortSignal },
 ): Promise<PinnedLayers> {
-  if (layerIds.length >= limits.overlayLowersMax - 1) {
-    throw invalidArgument(`max depth exceeded: an image has at most ${limits.overlayLowersMax - 1} layers`);
-  }
+  refuseMore(layerIds);
   const { layers, pins } = context;
   using _below = pins.pin(layerIds);
   const unpacked = await layers.unpack(
@@ -125,6 +125,32 @@ async function commitLayer(
     { signal },
   );
   return await placeLayer(context, layerIds, unpacked);
+}
+
+/** The same of files that are put on others. Undefined: nothing is made. */
+async function composeLayer(
+  context: ImageContext,
+  layerIds: readonly number[],
+  { files, signal }: { files: ComposedFiles; signal: AbortSignal },
+): Promise<PinnedLayers | undefined> {
+  refuseMore(layerIds);
+  const { layers, pins } = context;
+  using _below = pins.pin(layerIds);
+  const composed = await layers.compose(files, { signal });
+  switch (composed) {
+    case 'beyond':
+      return undefined;
+    case 'unchanged':
+      return { layerIds, pin: pins.pin(layerIds) };
+    default:
+      return await placeLayer(context, layerIds, composed);
+  }
+}
+
+function refuseMore(layerIds: readonly number[]): void {
+  if (layerIds.length >= limits.overlayLowersMax - 1) {
+    throw invalidArgument(`max depth exceeded: an image has at most ${limits.overlayLowersMax - 1} layers`);
+  }
 }
 
 /** Gives an unpacked layer its place and its row on others, which are pinned. Where it fails nothing of it is left. */

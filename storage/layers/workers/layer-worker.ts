@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { invariant } from '../../../daemon/base/errors.ts';
 import { runArchiveJob } from '../../files/jobs.ts';
 import { applyLayer } from '../apply.ts';
+import { composeLayer } from '../compose/compose.ts';
 import { packLayer } from '../pack.ts';
 import { replayLayer } from '../replay.ts';
 import { SharedControl, toFailure, type LayerJob, type LayerReply } from './worker-protocol.ts';
@@ -18,6 +19,9 @@ async function run(job: LayerJob): Promise<LayerReply> {
   const control = new SharedControl(job.control);
   if (job.kind === 'apply') {
     return { kind: 'applied', layer: await applyLayer(job.request, control) };
+  }
+  if (job.kind === 'compose') {
+    return { kind: 'composed', composed: composeLayer(job.request, control) };
   }
   if (job.kind === 'pack') {
     return { kind: 'packed', packed: packLayer(job.request, control) };

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { InvariantError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { AppliedLayer, ApplyRequest } from '../apply-request.ts';
+import type { Composed, ComposeRequest } from '../compose/compose.ts';
 import type { PackedLayer, PackRequest } from '../pack.ts';
 import { streamOf } from './worker-stream.ts';
 import { SharedControl, type LayerJob, type LayerReply } from './worker-protocol.ts';
@@ -40,6 +41,15 @@ export class LayerWorkers implements AsyncDisposable {
       throw new InvariantError(`layer worker answered ${reply.kind} to apply`);
     }
     return reply.layer;
+  }
+
+  /** Makes a layer of files (compose/compose.ts). A canceled signal stops it within one file. */
+  async compose(request: ComposeRequest, options: JobOptions = {}): Promise<Composed> {
+    const reply = await this.#run((control) => ({ kind: 'compose', request, control }), options);
+    if (reply.kind !== 'composed') {
+      throw new InvariantError(`layer worker answered ${reply.kind} to compose`);
+    }
+    return reply.composed;
   }
 
   /** Compresses a layer into a file (pack.ts). As `apply`; the bytes are those of the tar. */

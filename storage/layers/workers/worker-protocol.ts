@@ -1,12 +1,14 @@
 import { EngineError, errorText, type ErrorCode } from '../../../daemon/base/errors.ts';
 import type { ArchiveJob, ArchiveResult } from '../../files/jobs.ts';
 import type { AppliedLayer, ApplyRequest } from '../apply-request.ts';
+import type { Composed, ComposeRequest } from '../compose/compose.ts';
 import type { PackedLayer, PackRequest } from '../pack.ts';
 
 /** What the main thread asks of a worker; one job at a time. */
 export type LayerJob =
   | { kind: 'archive'; job: ArchiveJob; control: SharedArrayBuffer }
   | { kind: 'apply'; request: ApplyRequest; control: SharedArrayBuffer }
+  | { kind: 'compose'; request: ComposeRequest; control: SharedArrayBuffer }
   | { kind: 'pack'; request: PackRequest; control: SharedArrayBuffer }
   | { kind: 'replay'; directory: string; diffId: string; control: SharedArrayBuffer };
 
@@ -14,6 +16,7 @@ export type LayerJob =
 export type LayerReply =
   | { kind: 'chunk'; chunk: Uint8Array }
   | { kind: 'applied'; layer: AppliedLayer }
+  | { kind: 'composed'; composed: Composed }
   | { kind: 'packed'; packed: PackedLayer }
   | { kind: 'replayed' }
   | { kind: 'archived'; result: ArchiveResult }

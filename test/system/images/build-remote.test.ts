@@ -352,10 +352,10 @@ describeEngine(
       [
         'COPY of a context',
         () => {
-          engine.daemon.arm('archives.place.begin=hold');
+          engine.daemon.arm('images.build.compose=hold');
           return web.file('/big.tar', context([{ name: 'big', content: Buffer.alloc(8_000_000) }]));
         },
-        () => engine.daemon.reached('archives.place.begin').then(() => true),
+        () => engine.daemon.reached('images.build.compose').then(() => true),
       ],
       [
         'ADD of a URL',

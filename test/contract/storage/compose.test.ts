@@ -1,0 +1,233 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { listAttributes, setAttribute } from '../../../daemon/base/kernel/attributes.ts';
+import { openRoot, type OpenFile } from '../../../daemon/base/kernel/safepath.ts';
+import type { AppliedLayer } from '../../../storage/layers/apply-request.ts';
+import { applyLayer } from '../../../storage/layers/apply.ts';
+import { composeLayer, type Composed } from '../../../storage/layers/compose/compose.ts';
+import type { ComposedFiles } from '../../../storage/layers/compose/plan.ts';
+import { replayLayer } from '../../../storage/layers/replay.ts';
+import { verifyLayer } from '../../../storage/layers/verify.ts';
+import { plainMember } from '../../../storage/tar/plain-member.ts';
+import type { TarMember } from '../../../storage/tar/parser.ts';
+import { needs } from '../../support/needs.ts';
+
+const describe = needs('root');
+const CONTROL = { isCanceled: (): boolean => false, progress: (): void => undefined };
+const THEN = 1_000_000_000;
+
+describe('a layer of files that are put on others', () => {
+  let scratch: string;
+  let lower: string;
+  let root: OpenFile;
+  let fd: number;
+  let spooled: number;
+  let count = 0;
+
+  beforeEach(() => {
+    scratch = mkdtempSync(join(tmpdir(), 'berth-compose-'));
+    lower = join(scratch, 'lower');
+    mkdirSync(join(lower, 'app'), { recursive: true });
+    root = openRoot(lower);
+    fd = openSync(join(scratch, 'spool'), 'w+');
+    spooled = 0;
+  });
+  afterEach(() => {
+    closeSync(fd);
+    root[Symbol.dispose]();
+    rmSync(scratch, { recursive: true });
+  });
+
+  const file = (name: string, content: string | Buffer, more: Partial<TarMember> = {}): TarMember => {
+    const bytes = Buffer.from(content);
+    writeFileSync(fd, bytes);
+    spooled += bytes.length;
+    const plain = plainMember(name, { type: 'file', mode: 0o644, mtimeSeconds: THEN });
+    return { ...plain, size: bytes.length, offset: spooled - bytes.length, ...more };
+  };
+  const directory = (name: string, mode = 0o755): TarMember =>
+    plainMember(name, { type: 'directory', mode, mtimeSeconds: THEN });
+  const link = (name: string, linkName: string): TarMember => ({
+    ...file(name, ''),
+    type: 'symlink',
+    linkName,
+  });
+  const compose = (members: TarMember[], more: Partial<ComposedFiles> = {}): Composed & { at: string } => {
+    count += 1;
+    const at = join(scratch, `layer${count}`);
+    mkdirSync(at);
+    const view = { root: root.fd, isReadOnly: false, mounts: [], empty: root.fd };
+    const files = { view, what: 'build', directories: [], source: { kind: 'members', fd, members }, ...more };
+    return { ...composeLayer({ directory: at, files: files as ComposedFiles }, CONTROL), at };
+  };
+  const made = (composed: Composed): AppliedLayer => {
+    if (composed.kind !== 'layer') {
+      throw new Error(`it is ${composed.kind}`);
+    }
+    return composed.layer;
+  };
+  const names = (at: string): string[] =>
+    readdirSync(join(at, 'diff'), { recursive: true, encoding: 'latin1' }).toSorted();
+
+  test('is what it would be had its tar been unpacked', async () => {
+    const composed = compose([
+      directory('app/src', 0o750),
+      file('app/src/empty', ''),
+      file('app/src/program', 'x', {
+        mode: 0o4755,
+        uid: 7,
+        gid: 8,
+        mtime: { seconds: THEN, nanoseconds: 5 },
+      }),
+      file('app/src/large', Buffer.alloc(1_300_000, 'large')),
+      file('app/src/marked', 'y', { attributes: new Map([['user.mark', Buffer.from('1')]]) }),
+      file(`app/src/${'long'.repeat(40)}`, 'long'),
+      file('app/src/\xe4', 'umlaut'),
+      link('app/src/link', '/etc/passwd'),
+    ]);
+    const { diffId, tarBytes, ...facts } = made(composed);
+    const tar = join(scratch, 'tar');
+    const chunks: Buffer[] = [];
+    replayLayer(composed.at, diffId, (chunk) => chunks.push(Buffer.from(chunk)) > 0);
+    writeFileSync(tar, Buffer.concat(chunks));
+    const [unpacked, tarFd] = [join(scratch, 'unpacked'), openSync(tar, 'r')];
+    mkdirSync(unpacked);
+    const blob = { fd: tarFd, offset: 0, size: tarBytes };
+    const again = await applyLayer({ blob, directory: unpacked, what: 'layer' }, CONTROL);
+    closeSync(tarFd);
+    expect({ diffId, tarBytes, ...facts }).toEqual(again);
+    expect(names(composed.at)).toEqual(names(unpacked));
+    const check = join(scratch, 'check');
+    const { problems } = await verifyLayer({ directory: composed.at, diffId, lowers: [lower] }, check);
+    expect(problems).toEqual([]);
+    const program = lstatSync(join(composed.at, 'diff/app/src/program'));
+    expect([program.mode & 0o7777, program.uid, program.gid]).toEqual([0o4755, 7, 8]);
+    expect(
+      readFileSync(join(composed.at, 'diff/app/src/large')).equals(Buffer.alloc(1_300_000, 'large')),
+    ).toBe(true);
+    expect(readlinkSync(join(composed.at, 'diff/app/src/link'), 'latin1')).toBe('/etc/passwd');
+    expect(listAttributes(join(composed.at, 'diff/app/src/marked'))).toEqual(['user.mark']);
+  });
+
+  test('directories that are there keep what they are, and get a new time where a name is new in them', () => {
+    chmodSync(join(lower, 'app'), 0o1777);
+    mark(join(lower, 'app'), 'user.own');
+    utimesSync(join(lower, 'app'), THEN, THEN);
+    const composed = compose([file('app/new/deep/file', 'x')], { owner: { uid: 3, gid: 4 } });
+    made(composed);
+    const at = (name: string): [number, number, number] => {
+      const { mode, uid, gid } = lstatSync(join(composed.at, 'diff', name));
+      return [mode & 0o7777, uid, gid];
+    };
+    expect(['app', 'app/new', 'app/new/deep', 'app/new/deep/file'].map((name) => at(name))).toEqual([
+      [0o1777, 0, 0],
+      [0o755, 3, 4],
+      [0o755, 3, 4],
+      [0o644, 3, 4],
+    ]);
+    expect(listAttributes(join(composed.at, 'diff/app'))).toEqual(['user.own']);
+    expect(lstatSync(join(composed.at, 'diff/app')).mtimeMs).toBeGreaterThan(THEN * 1000);
+  });
+
+  test('what is there already, with its contents, is not in it', () => {
+    write('app/same', 'same');
+    write('app/other', 'same size');
+    write('app/touched', 'same');
+    symlinkSync('target', join(lower, 'app/link'));
+    const { mtimeMs } = lstatSync(join(lower, 'app/link'));
+    const mtime = { seconds: Math.floor(mtimeMs / 1000), nanoseconds: 0 };
+    const composed = compose([
+      directory('app'),
+      file('app/same', 'same'),
+      file('app/other', 'SAME SIZE'),
+      file('app/touched', 'same', { mtime: { seconds: THEN + 1, nanoseconds: 0 } }),
+      { ...link('app/link', 'elsewhere'), mtime },
+    ]);
+    made(composed);
+    expect(names(composed.at)).toEqual(['app', 'app/link', 'app/other', 'app/touched']);
+  });
+
+  test('nothing changes: no layer', () => {
+    write('app/same', 'same');
+    expect(compose([directory('app'), file('app/same', 'same')]).kind).toBe('unchanged');
+  });
+
+  test('members may be left out and have other modes', () => {
+    const members = [directory('app/a'), file('app/a/kept', 'x'), file('app/a/left', 'x')];
+    const adjustment = { prefix: 'app', exclude: ['a/left'], chmod: '700' };
+    const composed = compose(members, { adjustment });
+    made(composed);
+    expect(names(composed.at)).toEqual(['app', 'app/a', 'app/a/kept']);
+    expect(lstatSync(join(composed.at, 'diff/app/a/kept')).mode & 0o7777).toBe(0o700);
+  });
+
+  test('a name of a whiteout hides what is below, as in every layer', () => {
+    write('app/gone', 'x');
+    const composed = compose([file('app/.wh.gone', '')]);
+    made(composed);
+    expect(lstatSync(join(composed.at, 'diff/app/gone')).isCharacterDevice()).toBe(true);
+  });
+
+  test.each<[string, () => TarMember[]]>([
+    ['a directory in place of a file', () => [directory('app/there')]],
+    ['something in a file', () => [file('app/there/below', 'x')]],
+    ['a file in place of a directory', () => [file('app', 'x')]],
+    ['a directory in place of a link', () => [directory('app/link')]],
+    ['something below a link', () => [file('app/link/below', 'x')]],
+    ['a pipe', () => [{ ...file('app/pipe', ''), type: 'fifo' }]],
+    ['a further name', () => [file('app/a', 'x'), { ...file('app/b', ''), type: 'link', linkName: 'app/a' }]],
+    ['a sparse file', () => [file('app/a', 'x', { sparse: [{ offset: 0, size: 1 }] })]],
+    ['a name twice', () => [file('app/a', 'x'), file('app/a', 'y')]],
+    ['an attribute of the kernel', () => [file('app/a', 'x', { attributes: new Map([[OPAQUE, YES]]) })]],
+    ['a file that is cut off', () => [file('app/a', 'x', { size: 2_000_000 })]],
+    ['a name that leads out', () => [file('../a', 'x')]],
+    ['a whiteout over a file', () => [file('app/.wh.a', ''), file('app/a', 'x')]],
+  ])('%s is left to an overlay', (_what, members) => {
+    write('app/there', 'x');
+    mkdirSync(join(scratch, 'outside'));
+    symlinkSync(join(scratch, 'outside'), join(lower, 'app/link'));
+    expect(compose(members()).kind).toBe('beyond');
+    expect(existsSync(join(scratch, 'outside/below'))).toBe(false);
+  });
+
+  test('a client that leaves ends it', () => {
+    const view = { root: root.fd, isReadOnly: false, mounts: [], empty: root.fd };
+    const source = { kind: 'members', fd, members: [file('app/a', 'x')] } as const;
+    const files = { view, what: 'build', directories: [], source };
+    const at = mkdtempSync(join(scratch, 'layer-'));
+    expect(() => composeLayer({ directory: at, files }, { ...CONTROL, isCanceled: () => true })).toThrow(
+      'build: canceled',
+    );
+  });
+
+  function write(name: string, content: string): void {
+    writeFileSync(join(lower, name), content);
+    utimesSync(join(lower, name), THEN, THEN);
+  }
+});
+
+const OPAQUE = 'trusted.overlay.opaque';
+const YES = Buffer.from('y');
+
+function mark(path: string, name: string): void {
+  const fd = openSync(path, 'r');
+  setAttribute(fd, name, YES);
+  closeSync(fd);
+}
