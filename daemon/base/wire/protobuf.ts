@@ -8,15 +8,24 @@ interface Kind<T> {
   empty: T;
   isEmpty(value: T): boolean;
   write(value: T): Buffer;
-  /** `varint` for wire type 0, `bytes` for 2. */
-  read(raw: { varint: bigint; bytes: Buffer }): T;
+  read(raw: RawField): T;
 }
 
 interface Field<T> {
   number: number;
   empty: () => T;
   write(value: T): Buffer[];
-  read(before: T, raw: { varint: bigint; bytes: Buffer }): T;
+  read(before: T, raw: RawField): T;
+}
+
+/** A field as it stands in a message; valid until the next one is read. */
+interface RawField {
+  number: number;
+  /** Of wire type 0: a number of at most 28 bits, or one that is longer, else undefined. */
+  small: number;
+  large: bigint | undefined;
+  /** Of wire type 2. */
+  bytes: Buffer;
 }
 
 export interface Message<T> {
@@ -64,7 +73,7 @@ export const flag: Kind<boolean> = {
   empty: false,
   isEmpty: (value) => !value,
   write: () => varint(1n),
-  read: (raw) => raw.varint !== 0n,
+  read: (raw) => varintOf(raw) !== 0n,
 };
 
 /** A count, a revision or an enumeration: signed, within 2^53. */
@@ -73,7 +82,7 @@ export const number: Kind<number> = {
   empty: 0,
   isEmpty: (value) => value === 0,
   write: (value) => varint(BigInt.asUintN(64, BigInt(value))),
-  read: (raw) => Number(BigInt.asIntN(64, raw.varint)),
+  read: (raw) => (raw.large === undefined ? raw.small : Number(BigInt.asIntN(64, raw.large))),
 };
 
 /** A signed number of 64 bits, as nanoseconds since 1970 are: beyond 2^53. */
@@ -82,7 +91,7 @@ export const long: Kind<bigint> = {
   empty: 0n,
   isEmpty: (value) => value === 0n,
   write: (value) => varint(BigInt.asUintN(64, value)),
-  read: (raw) => BigInt.asIntN(64, raw.varint),
+  read: (raw) => BigInt.asIntN(64, varintOf(raw)),
 };
 
 /** 64 random bits: decimal text, as no number of JavaScript holds them. */
@@ -91,7 +100,7 @@ export const id: Kind<string> = {
   empty: '0',
   isEmpty: (value) => value === '0',
   write: (value) => varint(BigInt(value)),
-  read: (raw) => raw.varint.toString(),
+  read: (raw) => varintOf(raw).toString(),
 };
 
 export function field<T>(fieldNumber: number, kind: Kind<T>): Field<T> {
@@ -153,24 +162,26 @@ export function nested<T>(inner: Message<T>): Kind<T> {
 }
 
 export function message<F extends Fields>(fields: F): Message<Values<F>> {
-  const byNumber = new Map(Object.entries(fields).map(([name, one]) => [one.number, { name, one }]));
+  const named = Object.entries(fields);
+  const byNumber = new Map(named.map(([name, one]) => [one.number, { name, one }]));
   return {
     encode: (value) =>
       Buffer.concat(
-        Object.entries(fields).flatMap(([name, one]) => {
+        named.flatMap(([name, one]) => {
           const given = Reflect.get(value, name) as unknown; // Its field knows the type.
           return given === undefined ? [] : one.write(given);
         }),
       ),
     decode: (encoded) => {
       const values: Record<string, unknown> = {};
-      for (const [name, one] of Object.entries(fields)) {
+      for (const [name, one] of named) {
         values[name] = one.empty();
       }
-      for (const raw of rawFields(encoded)) {
-        const known = byNumber.get(raw.number);
+      const fieldsOf = new FieldReader(encoded);
+      while (fieldsOf.next()) {
+        const known = byNumber.get(fieldsOf.number);
         if (known !== undefined) {
-          values[known.name] = known.one.read(values[known.name], raw);
+          values[known.name] = known.one.read(values[known.name], fieldsOf);
         }
       }
       // Filled from the very fields that the type is made of.
@@ -196,64 +207,91 @@ function varint(value: bigint): Buffer {
   return Buffer.from(out);
 }
 
-function* rawFields(encoded: Buffer): Generator<{ number: number; varint: bigint; bytes: Buffer }> {
-  let at = 0;
-  const next = (): bigint => {
-    let small = 0;
-    for (let shift = 0; shift < 28; shift += 7) {
-      const byte = byteAt(encoded, at);
-      at += 1;
-      small |= (byte & 0x7f) << shift;
-      if (byte < 0x80) {
-        return BigInt(small);
+function varintOf({ small, large }: RawField): bigint {
+  return large ?? BigInt(small);
+}
+
+/** The fields of a message one after the other, in the same object: contexts of builds are tens of thousands of them. */
+class FieldReader implements RawField {
+  readonly #encoded: Buffer;
+  #at = 0;
+  number = 0;
+  small = 0;
+  large: bigint | undefined;
+  bytes: Buffer = NOTHING;
+
+  constructor(encoded: Buffer) {
+    this.#encoded = encoded;
+  }
+
+  /** False at the end. */
+  next(): boolean {
+    while (this.#at < this.#encoded.length) {
+      const tag = this.#length();
+      this.number = Math.floor(tag / 8);
+      switch (tag % 8) {
+        case 0:
+          this.#varint();
+          return true;
+        case 2:
+          this.bytes = this.#take(this.#length());
+          return true;
+        // Fixed numbers: no field that is read is one.
+        case 1:
+          this.#take(8);
+          break;
+        case 5:
+          this.#take(4);
+          break;
+        default:
+          throw new RangeError(`decode a message: wire type ${tag % 8} of field ${this.number}`);
       }
     }
-    let value = BigInt(small);
+    return false;
+  }
+
+  #length(): number {
+    this.#varint();
+    return this.large === undefined ? this.small : Number(this.large);
+  }
+
+  #varint(): void {
+    this.small = 0;
+    this.large = undefined;
+    for (let shift = 0; shift < 28; shift += 7) {
+      const byte = this.#byte();
+      this.small |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        return;
+      }
+    }
+    let value = BigInt(this.small);
     for (let shift = 28n; shift < 70n; shift += 7n) {
-      const byte = byteAt(encoded, at);
-      at += 1;
+      const byte = this.#byte();
       value |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) {
-        return BigInt.asUintN(64, value);
+        this.large = BigInt.asUintN(64, value);
+        return;
       }
     }
     throw new RangeError('decode a message: a number of more than ten bytes');
-  };
-  const take = (fieldNumber: number, length: number): Buffer => {
-    const from = at;
-    if (length > encoded.length - from) {
-      throw new RangeError(`decode a message: field ${fieldNumber} is cut short`);
-    }
-    at += length;
-    return encoded.subarray(from, at);
-  };
-  while (at < encoded.length) {
-    const tag = Number(next());
-    const fieldNumber = Math.floor(tag / 8);
-    switch (tag % 8) {
-      case 0:
-        yield { number: fieldNumber, varint: next(), bytes: NOTHING };
-        break;
-      case 2:
-        yield { number: fieldNumber, varint: 0n, bytes: take(fieldNumber, Number(next())) };
-        break;
-      // Fixed numbers: no field that is read is one.
-      case 1:
-        take(fieldNumber, 8);
-        break;
-      case 5:
-        take(fieldNumber, 4);
-        break;
-      default:
-        throw new RangeError(`decode a message: wire type ${tag % 8} of field ${fieldNumber}`);
-    }
   }
-}
 
-function byteAt(encoded: Buffer, at: number): number {
-  const byte = encoded[at];
-  if (byte === undefined) {
-    throw new RangeError('decode a message: it is cut short');
+  #take(length: number): Buffer {
+    const from = this.#at;
+    if (length > this.#encoded.length - from) {
+      throw new RangeError(`decode a message: field ${this.number} is cut short`);
+    }
+    this.#at += length;
+    return this.#encoded.subarray(from, this.#at);
   }
-  return byte;
+
+  #byte(): number {
+    const byte = this.#encoded[this.#at];
+    if (byte === undefined) {
+      throw new RangeError('decode a message: it is cut short');
+    }
+    this.#at += 1;
+    return byte;
+  }
 }
