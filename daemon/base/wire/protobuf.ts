@@ -211,7 +211,7 @@ function varintOf({ small, large }: RawField): bigint {
   return large ?? BigInt(small);
 }
 
-/** The fields of a message one after the other, in the same object: contexts of builds are tens of thousands of them. */
+/** The fields of a message one after the other, in the same object: a build's context is tens of thousands of them. */
 class FieldReader implements RawField {
   readonly #encoded: Buffer;
   #at = 0;

@@ -115,7 +115,7 @@ class Plan {
   }
 }
 
-/** By path, with their owners and modes. Undefined where one is of a kind that is not planned, or a name comes twice. */
+/** By path, with owners and modes. Undefined where one is of a kind that is not planned, or a name comes twice. */
 function membersOf(files: ComposedFiles): Map<string, TarMember> | undefined {
   const { owner, adjustment, source, directories } = files;
   const members = new Map<string, TarMember>();

@@ -62,8 +62,6 @@ describe('a layer of files that are put on others', () => {
     const plain = plainMember(name, { type: 'file', mode: 0o644, mtimeSeconds: THEN });
     return { ...plain, size: bytes.length, offset: spooled - bytes.length, ...more };
   };
-  const directory = (name: string, mode = 0o755): TarMember =>
-    plainMember(name, { type: 'directory', mode, mtimeSeconds: THEN });
   const link = (name: string, linkName: string): TarMember => ({
     ...file(name, ''),
     type: 'symlink',
@@ -77,14 +75,6 @@ describe('a layer of files that are put on others', () => {
     const files = { view, what: 'build', directories: [], source: { kind: 'members', fd, members }, ...more };
     return { ...composeLayer({ directory: at, files: files as ComposedFiles }, CONTROL), at };
   };
-  const made = (composed: Composed): AppliedLayer => {
-    if (composed.kind !== 'layer') {
-      throw new Error(`it is ${composed.kind}`);
-    }
-    return composed.layer;
-  };
-  const names = (at: string): string[] =>
-    readdirSync(join(at, 'diff'), { recursive: true, encoding: 'latin1' }).toSorted();
 
   test('is what it would be had its tar been unpacked', async () => {
     const composed = compose([
@@ -230,4 +220,19 @@ function mark(path: string, name: string): void {
   const fd = openSync(path, 'r');
   setAttribute(fd, name, YES);
   closeSync(fd);
+}
+
+function made(composed: Composed): AppliedLayer {
+  if (composed.kind !== 'layer') {
+    throw new Error(`it is ${composed.kind}`);
+  }
+  return composed.layer;
+}
+
+function names(at: string): string[] {
+  return readdirSync(join(at, 'diff'), { recursive: true, encoding: 'latin1' }).toSorted();
+}
+
+function directory(name: string, mode = 0o755): TarMember {
+  return plainMember(name, { type: 'directory', mode, mtimeSeconds: THEN });
 }
