@@ -263,6 +263,10 @@ export const limits = {
   firewallRestFactor: 9,
   /** Connections that are looked through here; of more the kernel sorts out those of one address, in two walks. */
   flowsLookedThroughMax: 512,
+  /** Looking for connections of containers that are gone rests this many times as long as it took: one core's tenth, */
+  flowsRestFactor: 9,
+  /** and no longer than this, so that an address that is used again brings none of them. */
+  flowsRestMsMax: 100,
   /** How often hosts with tasks of a swarm are asked whether they are there: an ICMP echo each. */
   overlayAskMs: 1_000,
   /** Hosts asked in one turn, 10 us each; where there are more, each is asked less often. */

@@ -104,7 +104,7 @@ export class KernelNetwork {
       watch: watchRuleset,
     });
     const walker = new NetlinkSocket(NETLINK.netfilter);
-    this.#conntrack = new ConntrackCleaner({ netfilter: this.#netfilter, walker, log });
+    this.#conntrack = new ConntrackCleaner({ netfilter: this.#netfilter, walker, clock: deps.clock, log });
     const remover = new LinkRemover(deps);
     const host = this.#host;
     this.#bridges = new Bridges({ host, instance: settings.table, remover, log });

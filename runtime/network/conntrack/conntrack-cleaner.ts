@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { errnoOf } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
+import { formatIp, isIpv4 } from '../../../daemon/base/addresses/ip.ts';
 import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
+import type { Clock } from '../../../daemon/base/clock.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { forgetFlowsOf, forgetUdpFlows } from './conntrack.ts';
@@ -12,20 +14,23 @@ import type { HostPort } from '../port-reservations.ts';
 const COUNT = '/proc/sys/net/netfilter/nf_conntrack_count';
 
 /**
- * Forgets flows of containers that are gone. Each address costs walks over the kernel's table, so a pool thread takes
- * them, one address after the other, and no request waits for it.
+ * Forgets flows of containers that are gone. That costs walks over the kernel's table, which has its full length also
+ * where there are few flows: a pool thread takes them, for all addresses that wait, and rests in between; no request
+ * waits for it.
  */
 export class ConntrackCleaner {
   readonly #netfilter: NetlinkSocket;
   /** For walks on pool threads only. */
   readonly #walker: NetlinkSocket;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #waiting = new Set<IpAddress>();
   #isUnderWay = false;
 
-  constructor(deps: { netfilter: NetlinkSocket; walker: NetlinkSocket; log: Logger }) {
+  constructor(deps: { netfilter: NetlinkSocket; walker: NetlinkSocket; clock: Clock; log: Logger }) {
     this.#netfilter = deps.netfilter;
     this.#walker = deps.walker;
+    this.#clock = deps.clock;
     this.#log = deps.log;
   }
 
@@ -63,27 +68,46 @@ export class ConntrackCleaner {
 
   /** Never rejects. */
   async #forgetWaiting(): Promise<void> {
-    for (const address of this.#waiting) {
-      try {
-        failpoint('network.flows.forget');
-        const count = flowCount();
-        if (count > 0) {
-          await forgetFlowsOf(this.#walker, address, {
-            areFew: count <= limits.flowsLookedThroughMax,
-            isWanted: () => this.#waiting.has(address),
-          });
-        }
-      } catch (error) {
-        this.#failed(address, error);
-      }
-      this.#waiting.delete(address);
+    while (this.#waiting.size > 0) {
+      const startMs = this.#clock.monotonicMs();
+      const addresses = [...this.#waiting];
+      await this.#forget(addresses.filter((address) => isIpv4(address)));
+      await this.#forget(addresses.filter((address) => !isIpv4(address)));
+      addresses.forEach((address) => this.#waiting.delete(address));
+      await this.#rest(limits.flowsRestFactor * (this.#clock.monotonicMs() - startMs));
     }
+  }
+
+  /** Addresses of one family. Never rejects. */
+  async #forget(addresses: readonly IpAddress[]): Promise<void> {
+    if (addresses.length === 0) {
+      return;
+    }
+    try {
+      failpoint('network.flows.forget');
+      const count = flowCount();
+      if (count > 0) {
+        await forgetFlowsOf(this.#walker, addresses, {
+          areFew: count <= limits.flowsLookedThroughMax,
+          isWanted: (address) => this.#waiting.has(address),
+        });
+      }
+    } catch (error) {
+      this.#failed(addresses.map(formatIp).join(', '), error);
+    }
+  }
+
+  /** Those that come meanwhile are looked for together. */
+  async #rest(wantedMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#clock.setTimeout(resolve, Math.min(wantedMs, limits.flowsRestMsMax));
+    });
   }
 
   /**
    * Linux before 5.8 cannot filter. Old flows then end by their own timeout (UDP: 30 to 120 s): not worth failing for.
    */
-  #failed(object: IpAddress | number, error: unknown): void {
+  #failed(object: string | number, error: unknown): void {
     this.#log.warn(
       { object: String(object), code: errnoOf(error), err: error },
       'old flows could not be forgotten',

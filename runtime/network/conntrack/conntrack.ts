@@ -52,21 +52,24 @@ export function forgetUdpFlows(netfilter: NetlinkSocket, port: HostPort): void {
 }
 
 /**
- * Forgets every flow that this address began or answers: two walks over the table, one in IPv6 or where
- * there are few, on a pool thread (5 ms and more each); nothing else may use `walker` meanwhile. `isWanted` is asked
- * before anything is forgotten: another container may have the address by then.
+ * Forgets every flow that these addresses of one family began or answer, on a pool thread (5 ms and more for each walk
+ * over the table); nothing else may use `walker` meanwhile. Where there are few flows it is one walk for all addresses,
+ * else two for each, one in IPv6. `isWanted` is asked before anything is forgotten: another container may have the
+ * address by then.
  */
 export async function forgetFlowsOf(
   walker: NetlinkSocket,
-  address: IpAddress,
-  { areFew, isWanted }: { areFew: boolean; isWanted: () => boolean },
+  addresses: readonly IpAddress[],
+  { areFew, isWanted }: { areFew: boolean; isWanted: (address: IpAddress) => boolean },
 ): Promise<void> {
-  for (const { object, request, ends } of questionsAbout(address, areFew)) {
+  for (const { object, request, ends } of areFew
+    ? questionAboutAll(addresses)
+    : addresses.flatMap(questionsAbout)) {
     const found = await walker.dumpSlowly(object, request);
-    if (!isWanted()) {
-      return;
+    const wanted = ends.filter(({ address }) => isWanted(address));
+    if (wanted.length > 0) {
+      forgetFound(walker, object, { request, ends: wanted, found });
     }
-    forgetFound(walker, object, { request, ends, found });
   }
 }
 
@@ -114,16 +117,24 @@ interface Question {
   ends: readonly FlowEnd[];
 }
 
-function questionsAbout(address: IpAddress, areFew: boolean): Question[] {
+function questionsAbout(address: IpAddress): Question[] {
   const object = `flows of ${formatIp(address)}`;
-  const ends = (['original', 'reply'] as const).map((direction): FlowEnd => ({
-    direction,
-    end: 'source',
-    address,
-  }));
-  return isIpv4(address) && !areFew
+  const ends = endsOf(address);
+  return isIpv4(address)
     ? ends.map((flowEnd) => ({ object, request: flowsFrom(address, flowEnd.direction), ends: [flowEnd] }))
     : [{ object, request: allFlows(address), ends }];
+}
+
+function questionAboutAll(addresses: readonly IpAddress[]): Question[] {
+  const [first] = addresses;
+  const object = `flows of ${addresses.map(formatIp).join(', ')}`;
+  return first === undefined
+    ? []
+    : [{ object, request: allFlows(first), ends: addresses.flatMap((address) => endsOf(address)) }];
+}
+
+function endsOf(address: IpAddress): FlowEnd[] {
+  return (['original', 'reply'] as const).map((direction) => ({ direction, end: 'source', address }));
 }
 
 /**

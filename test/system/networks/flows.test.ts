@@ -114,6 +114,25 @@ describeEngine('connections of a container that is gone', (engine) => {
     },
   );
 
+  test('R54: of several that end together are forgotten', async () => {
+    await engine.http.ok('POST', '/networks/create', {
+      Name: 'both',
+      IPAM: { Config: [{ Subnet: '10.65.0.0/24' }] },
+    });
+    const addresses = ['10.65.0.2', '10.65.0.3', '10.65.0.4'];
+    const ids: string[] = [];
+    for (const address of addresses) {
+      ids.push(await engine.start(SERVER, { NetworkMode: 'both', Binds: PYTHON }));
+      stay('tcp', address, 80);
+    }
+    await until('all to be connected', async () => {
+      const found = await Promise.all(addresses.map((address) => flows(address)));
+      return found.every((lines) => lines.some((line) => line.includes('ESTABLISHED')));
+    });
+    await Promise.all(ids.map((id) => engine.http.ok('POST', `/containers/${id}/kill`)));
+    await expect.poll(() => flows(...addresses)).toEqual([]);
+  });
+
   test.skipIf(onReference)('R54: of one that ended without a daemon are forgotten by the next', async () => {
     await engine.http.ok('POST', '/networks/create', {
       Name: 'both',
