@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { mkdirSync, rmdirSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { locate } from '../files/path-handle.ts';
@@ -69,7 +70,9 @@ export class WriteRoot implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#file.closeOnPool();
-    await rm(this.#directory, { recursive: true, force: true });
+    if (!removeEmptied(this.#directory)) {
+      await rm(this.#directory, { recursive: true, force: true });
+    }
   }
 }
 
@@ -78,13 +81,16 @@ export async function openReadRoot(
   maker: Pick<RootMaker, 'temporary'> & { mounts: Pick<RootMaker['mounts'], 'hiddenView'> },
   layers: readonly string[],
 ): Promise<ReadRoot> {
-  const empty = join(maker.temporary, `build-${randomBytes(8).toString('hex')}`);
   failpoint('images.build.view');
+  if (layers.length > 0) {
+    return new ReadRoot(maker.mounts.hiddenView(layers));
+  }
+  const empty = join(maker.temporary, `build-${randomBytes(8).toString('hex')}`);
   await mkdir(empty, { mode: 0o755 });
   try {
-    return new ReadRoot(maker.mounts.hiddenView(lowersOf(layers, empty)));
+    return new ReadRoot(maker.mounts.hiddenView([empty]));
   } finally {
-    // A mounted overlay keeps its directories.
+    // What is open stays.
     await rm(empty, { recursive: true, force: true });
   }
 }
@@ -98,15 +104,28 @@ export async function openWriteRoot(maker: RootMaker, layers: readonly string[])
   const lowers = lowersOf(layers, merged);
   failpoint('images.build.overlay');
   try {
-    await mkdir(directory, { mode: 0o700 });
-    await mkdir(upper, { mode: 0o755 });
-    await mkdir(work, { mode: 0o700 });
-    await mkdir(merged, { mode: 0o755 });
+    mkdirSync(directory, { mode: 0o700 });
+    mkdirSync(upper, { mode: 0o755 });
+    mkdirSync(work, { mode: 0o700 });
+    mkdirSync(merged, { mode: 0o755 });
     const file = maker.mounts.scratchOverlay({ lowers, upper, work, merged });
     return new WriteRoot(maker, { lowers, directory, file });
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     throw error;
+  }
+}
+
+/** Removes what is left where `upper` has become a layer, by as many calls as there are directories. */
+function removeEmptied(directory: string): boolean {
+  try {
+    ['work/work/incompat/volatile', 'work/work/incompat', 'work/work', 'work', 'merged', ''].forEach((name) =>
+      rmdirSync(join(directory, name)),
+    );
+    return true;
+  } catch {
+    // There is more, or a kernel that keeps less: it is looked for.
+    return false;
   }
 }
 

@@ -55,8 +55,10 @@ export async function prepareMounts(
   };
   try {
     failpoint('build.ops.mounts');
-    undo.defer('remove directories of mounts', () => deps.archives.remove(directory));
-    await mkdir(directory, { mode: 0o700 });
+    if (mounts.length > 0) {
+      undo.defer('remove directories of mounts', () => deps.archives.remove(directory));
+      await mkdir(directory, { mode: 0o700 });
+    }
     for (const [position, mount] of mounts.entries()) {
       await prepare(prepared, mount, join(directory, String(position)));
     }
