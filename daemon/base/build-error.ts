@@ -29,3 +29,19 @@ export class BuildError extends EngineError {
     this.vertex = vertex;
   }
 }
+
+/** A client asks a frontend for what it does not know. */
+export class UnsupportedError extends EngineError {
+  readonly what: 'request' | 'capability';
+  /** Its name. */
+  readonly asked: string;
+
+  constructor(what: 'request' | 'capability', asked: string) {
+    super(
+      'not_implemented',
+      `unsupported ${what === 'request' ? 'request' : 'frontend capability'} ${asked}`,
+    );
+    this.what = what;
+    this.asked = asked;
+  }
+}

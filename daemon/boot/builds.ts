@@ -1,8 +1,9 @@
 import { statfsSync } from 'node:fs';
+import { storedForm } from '../../api/buildkit/services/stored.ts';
 import type { BuildkitPort } from '../../api/types/build/ports.ts';
 import type { BuildPort } from '../../api/types/ports.ts';
 import type { BuildCacheItem } from '../../api/types/system.ts';
-import { hostPlatform } from '../../storage/image/platform.ts';
+import { formatPlatform, hostPlatform } from '../../storage/image/platform.ts';
 import { systemClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Rollback } from '../base/rollback.ts';
@@ -16,6 +17,7 @@ import { usageItems } from '../build/cache/usage-items.ts';
 import { classicFiles } from '../build/classic/context.ts';
 import { stepSolver } from '../build/classic/step-solver.ts';
 import { Builds } from '../build/control/builds.ts';
+import { BuildHistory } from '../build/history/history.ts';
 import { BuildKeys } from '../build/ops/keys.ts';
 import { TreeReader } from '../build/ops/tree-reader.ts';
 import { BuildOps } from '../build/ops/ops.ts';
@@ -70,6 +72,16 @@ export async function composeBuilds(
     ops: new BuildOps(deps),
     runsMax: limits.buildRunsMax,
   });
+  const history = new BuildHistory({
+    table: database.buildHistory,
+    codec: storedForm,
+    clock,
+    log,
+    platform: formatPlatform(hostPlatform()),
+    version: ENGINE_VERSION,
+    kept: builder.history,
+  });
+  domain.defer('write down builds that have ended', () => history[Symbol.asyncDispose]());
   domain.defer('wait for operations of builds', async () => {
     await solver.idle();
     await layers.idle();
@@ -88,6 +100,7 @@ export async function composeBuilds(
     records,
     caches: images.cacheLayers(),
     trees,
+    history,
     exports: { ...host, layers, caches: images.cacheLayers() },
     clock,
     log,

@@ -4,6 +4,7 @@ import type { Filters } from '../../api/types/requests.ts';
 import type { CacheDocument, CachedResult, RemoteLayer } from './cache/exchange/document.ts';
 import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
 import type { StepContainer } from './graph/step-container.ts';
+import type { UsedSource } from './graph/used-source.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import type { BuildTree } from './snapshots/tree.ts';
 import type { ComposedFiles } from '../../storage/layers/compose/plan.ts';
@@ -41,6 +42,8 @@ export interface BuiltImage extends Disposable {
   cache?: BuiltCache;
   /** Its files; undefined = none. */
   tree: BuildTree | undefined;
+  /** What it was made of. */
+  sources: readonly UsedSource[];
   /** The same files with the configuration that a client gives them, where it is the client's to say. */
   configured?(config: Buffer): BuiltImage;
   /** Seconds since 1970: when the build says that it was made (SOURCE_DATE_EPOCH). */

@@ -11,6 +11,7 @@ import { Reserve } from './reserve.ts';
 import { Quarantine } from './quarantine.ts';
 import type { QuarantinedRow } from './quarantine.ts';
 import type { Database } from './rows.ts';
+import { buildHistoryTable } from './tables/build-history.ts';
 import { buildRecordTable } from './tables/build-records.ts';
 import { clusterEventTable } from './tables/cluster-events.ts';
 import { containerTable } from './tables/containers.ts';
@@ -68,6 +69,7 @@ export function openDatabase(path: string, log: Logger, copyFolder = dirname(pat
     hubLayers: hubLayerTable(connection),
     hubDeliveries: hubDeliveryTable(connection),
     buildRecords: buildRecordTable(connection),
+    buildHistory: buildHistoryTable(connection, atomically),
     clusterRecords: hubRecordTable(connection, 'cluster'),
     clusterEvents: clusterEventTable(connection),
     events: {

@@ -286,6 +286,42 @@ export interface BuildRecordTable {
   setContentKey(definitionKey: string, key: string): void;
 }
 
+/** A build that has ended: daemon/build/history. */
+export interface BuildHistoryRow {
+  ref: string;
+  completedMs: number;
+  isPinned: boolean;
+  /** Of the record and of all that belongs to it, as they are stored. */
+  sizeBytes: number;
+  /** JSON. */
+  record: string;
+}
+
+/** Bytes that belong to a build, deflated. */
+export interface BuildHistoryBlobRow {
+  /** sha256:... of what they are when they are inflated. */
+  digest: string;
+  /** The same. */
+  sizeBytes: number;
+  data: Buffer;
+}
+
+export interface BuildHistoryTable {
+  /** With all that belongs to it; in place of an earlier build of the same name. */
+  put(row: BuildHistoryRow, blobs: readonly BuildHistoryBlobRow[]): void;
+  pin(ref: string, pinned: { isPinned: boolean; record: string }): void;
+  /** With what belongs to it. True = it was there. */
+  remove(ref: string): boolean;
+  /** JSON of a record; undefined = there is none. */
+  record(ref: string): string | undefined;
+  records(): string[];
+  /** What retention is decided by. */
+  sizes(): Omit<BuildHistoryRow, 'record'>[];
+  blob(digest: string): BuildHistoryBlobRow | undefined;
+  /** Bytes of one, inflated; undefined = there is none. */
+  blobSize(digest: string): number | undefined;
+}
+
 /** A record of the hub: daemon/hub/records/port.ts. */
 export interface HubRecordRow {
   key: string;
@@ -372,6 +408,7 @@ export interface Database {
   readonly hubLayers: HubLayerTable;
   readonly hubDeliveries: HubDeliveryTable;
   readonly buildRecords: BuildRecordTable;
+  readonly buildHistory: BuildHistoryTable;
   readonly clusterRecords: HubRecordTable;
   readonly clusterEvents: ClusterEventTable;
   readonly events: EventTable;

@@ -34,6 +34,7 @@ export const solveRequest = message({
   cache: field(8, nested(cacheOptions)),
   entitlements: repeated(9, text),
   frontendInputs: mapped(10, nested(definition)),
+  internal: field(11, flag),
   exporters: repeated(13, nested(exporter)),
 });
 export type SolveMessage = ValueOf<typeof solveRequest>;

@@ -18,6 +18,8 @@ export interface RpcCall {
   messages: AsyncIterable<Buffer>;
   /** Resolves when there is room for more. Rejects with `canceled` when nobody reads any more. */
   send: (message: Uint8Array) => Promise<void>;
+  /** Begins the answer with these headers, before its first message. Without it that begins the answer. */
+  sendHead: (headers: Readonly<Record<string, string>>) => void;
 }
 
 export type RpcMethod = (call: RpcCall) => Promise<void>;
@@ -119,6 +121,7 @@ async function serveStream(
         signal: stop.signal,
         messages: flat(batchesOf(stream, limits.rpcMessageBytesMax)),
         send: (message) => answer.send(message),
+        sendHead: (more) => answer.begin(more),
       }),
       stop.signal,
     );
@@ -161,12 +164,17 @@ class Answer {
     this.#stream = stream;
   }
 
-  async send(message: Uint8Array): Promise<void> {
+  begin(more: Readonly<Record<string, string>> = {}): void {
     const stream = this.#stream;
     if (!isSoonClosed(stream) && !stream.headersSent) {
-      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      const head = { ':status': 200, 'content-type': 'application/grpc', ...more };
+      stream.respond(head, { waitForTrailers: true });
     }
-    await sendFrames(stream, [message]);
+  }
+
+  async send(message: Uint8Array): Promise<void> {
+    this.begin();
+    await sendFrames(this.#stream, [message]);
   }
 
   end(status: RpcStatus): void {

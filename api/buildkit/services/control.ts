@@ -19,15 +19,17 @@ import {
   type SolveMessage,
 } from '../proto/control.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
+import type { Metadata } from '../rpc/metadata.ts';
 import type { RpcMethod } from '../rpc/server.ts';
 import { definitionOf, inputsOf } from './definition.ts';
 import { asBuild } from './errors.ts';
-import { streaming, unary } from './method.ts';
+import { historyMethods } from './history.ts';
+import { asItIs, streaming, unary } from './method.ts';
 import { timestampOf, updateMessage } from './updates.ts';
 
 const NANOS_PER_MS = 1_000_000n;
 
-/** `moby.buildkit.v1.Control`. A history of builds is not kept: clients take unknown methods for that. */
+/** `moby.buildkit.v1.Control`. */
 export function controlMethods(port: BuildkitPort): [string, RpcMethod][] {
   const methods: [string, RpcMethod][] = [
     [
@@ -42,15 +44,15 @@ export function controlMethods(port: BuildkitPort): [string, RpcMethod][] {
     ],
     [
       'Solve',
-      unary(solveRequest, solveResponse, async (request, { signal }) => ({
-        exporterResponse: new Map(await asBuild(port.solve(solveOf(request), signal))),
+      unary(solveRequest, solveResponse, async (request, { metadata, signal }) => ({
+        exporterResponse: new Map(await asBuild(port.solve(solveOf(request, metadata), signal))),
       })),
     ],
     [
       'Status',
-      streaming(statusRequest, statusResponse, async function* ({ ref }, { signal }) {
+      streaming(statusRequest, asItIs, async function* ({ ref }, { signal }) {
         for await (const update of port.status(ref, signal)) {
-          yield updateMessage(update);
+          yield Buffer.isBuffer(update) ? update : statusResponse.encode(updateMessage(update));
         }
       }),
     ],
@@ -68,6 +70,7 @@ export function controlMethods(port: BuildkitPort): [string, RpcMethod][] {
         }
       }),
     ],
+    ...historyMethods(port.history),
   ];
   return methods.map(([name, method]) => [`/moby.buildkit.v1.Control/${name}`, method]);
 }
@@ -76,7 +79,7 @@ export function workerMessage({ id, platforms }: BuildWorker): Sparse<ValueOf<ty
   return { id, platforms: platforms.map(({ variant = '', ...platform }) => ({ ...platform, variant })) };
 }
 
-function solveOf(request: SolveMessage): SolveRequest {
+function solveOf(request: SolveMessage, metadata: Metadata): SolveRequest {
   const { ref, session, frontend, frontendAttrs, cache, entitlements, definition, frontendInputs } = request;
   const old = request.exporter === '' ? [] : [{ type: request.exporter, attributes: request.exporterAttrs }];
   const exporters = request.exporters.map(({ type, attrs }) => ({ type, attributes: attrs }));
@@ -91,7 +94,16 @@ function solveOf(request: SolveMessage): SolveRequest {
     entitlements,
     ...definitionOf(definition),
     inputs: inputsOf(frontendInputs),
+    isInternal: request.internal,
+    trace: traceParentOf(metadata),
   };
+}
+
+/** `00-<trace>-<span>-<flags>` (https://www.w3.org/TR/trace-context). */
+function traceParentOf(metadata: Metadata): SolveRequest['trace'] {
+  const [, trace, span] =
+    /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}/.exec(metadata.get('traceparent')?.[0] ?? '') ?? [];
+  return trace === undefined || span === undefined ? undefined : { trace, span };
 }
 
 function pruningOf(request: ValueOf<typeof pruneRequest>): CachePruning {

@@ -1,4 +1,4 @@
-import { BuildError, type SourcePlace } from '../../../daemon/base/build-error.ts';
+import { BuildError, UnsupportedError, type SourcePlace } from '../../../daemon/base/build-error.ts';
 import { EngineError, type ErrorCode } from '../../../daemon/base/errors.ts';
 import { statusOf, UNKNOWN, type RpcStatus, type StatusDetail } from '../rpc/status.ts';
 
@@ -27,11 +27,16 @@ export async function asBuild<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof EngineError && !CODES_OF_BUILDS.has(error.code)) {
-      throw new ReturnedError({ ...buildkitStatus(error), code: UNKNOWN });
-    }
-    throw error;
+    throw error instanceof EngineError ? new ReturnedError(statusOfBuild(error)) : error;
   }
+}
+
+/** Of what a build failed with. */
+export function statusOfBuild(error: unknown): RpcStatus {
+  const status = buildkitStatus(error);
+  return error instanceof EngineError && !CODES_OF_BUILDS.has(error.code)
+    ? { ...status, code: UNKNOWN }
+    : status;
 }
 
 /** Of anything thrown, with what BuildKit's clients know of errors: JSON of Go's structures. */
@@ -40,6 +45,9 @@ export function buildkitStatus(error: unknown): RpcStatus {
     return error.status;
   }
   const status = statusOf(error);
+  if (error instanceof UnsupportedError) {
+    return { ...status, details: [detail(DETAILS[error.what], { name: error.asked })] };
+  }
   if (!(error instanceof BuildError)) {
     return status;
   }
@@ -52,6 +60,8 @@ export function buildkitStatus(error: unknown): RpcStatus {
     ],
   };
 }
+
+const DETAILS = { request: 'Subrequest', capability: 'FrontendCap' } as const;
 
 function sourceOf({ filename, data, line, endLine }: SourcePlace): object {
   return {

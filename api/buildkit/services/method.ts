@@ -2,7 +2,10 @@ import { invalidArgument } from '../../../daemon/base/errors.ts';
 import type { Message, Sparse } from '../../../daemon/base/wire/protobuf.ts';
 import type { RpcCall, RpcMethod } from '../rpc/server.ts';
 
-export type CallFacts = Pick<RpcCall, 'metadata' | 'signal'>;
+export type CallFacts = Pick<RpcCall, 'metadata' | 'signal' | 'sendHead'>;
+
+/** An answer that is encoded already. */
+export const asItIs: Pick<Message<Buffer>, 'encode'> = { encode: (bytes) => bytes };
 
 /** One question, one answer. */
 export function unary<Q, A>(
@@ -19,7 +22,7 @@ export function unary<Q, A>(
 /** One question, answers as they come. */
 export function streaming<Q, A>(
   request: Message<Q>,
-  answer: Message<A>,
+  answer: Pick<Message<A>, 'encode'>,
   handle: (request: Q, call: CallFacts) => AsyncIterable<Sparse<A>>,
 ): RpcMethod {
   return async (call) => {

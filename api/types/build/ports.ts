@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { BuildDefinition } from './definition.ts';
+import type { HistoryPort } from './history.ts';
 import type { BuildSession, SentStat } from './session.ts';
 import type { BuildUpdate } from './status.ts';
 
@@ -25,6 +26,16 @@ export interface SolveRequest {
   definition?: BuildDefinition;
   /** Results of other builds and sources of the client, as inputs of the frontend, by name. */
   inputs: ReadonlyMap<string, BuildDefinition>;
+  /** A question of the client itself, of which nothing is kept. */
+  isInternal: boolean;
+  /** What the client traces it by; undefined = it does not. */
+  trace: TraceParent | undefined;
+}
+
+/** Of the W3C's `traceparent`, in hexadecimal digits. */
+export interface TraceParent {
+  trace: string;
+  span: string;
 }
 
 export interface FrontendRequest {
@@ -112,8 +123,12 @@ export interface BuildkitPort {
   attachSession(session: BuildSession & { end(): void }): Promise<void>;
   /** Lasts as long as the build; answers what exporters tell. */
   solve(request: SolveRequest, signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
-  /** From the build's beginning to its end. Waits a moment for the build. */
-  status(ref: string, signal: AbortSignal): AsyncIterable<BuildUpdate>;
+  /**
+   * From the build's beginning to its end. Waits a moment for the build. One that ended earlier is told as it was
+   * stored: messages as they are sent.
+   */
+  status(ref: string, signal: AbortSignal): AsyncIterable<BuildUpdate | Buffer>;
+  readonly history: HistoryPort;
   /** Throws not_found where there is no such build, nor comes soon. */
   ping(ref: string, signal: AbortSignal): Promise<void>;
   solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult>;

@@ -36,6 +36,20 @@ export const buildkitLimits = {
   /** What an ended build has reported is kept for a client that asks for it a moment later. */
   buildEndedKeptMs: 10_000,
   buildsEndedMax: 32,
+  /**
+   * Builds are remembered after their end: so many of the newest, and others until they are so old, as BuildKit does
+   * where it is not told otherwise (`builder.history`); all together take so much, and one record without its log.
+   */
+  buildHistoryEntriesMin: 50,
+  buildHistoryAgeMs: 48 * 3_600_000,
+  buildHistoryBytesMax: 256 * 1024 * 1024,
+  buildHistoryRecordBytesMax: 1024 * 1024,
+  /** Those that clients keep at any age. */
+  buildHistoryPinnedMax: 500,
+  /** How often old ones are looked for, besides the end of each build. */
+  buildHistoryLookMs: 600_000,
+  /** What has become of builds and a client has not read yet. */
+  buildHistoryEventsMax: 1_000,
   /** What a step said before another build waited for it, and is told to that one. */
   buildReplayedLogBytesMax: 256 * 1024,
   /** Operations of all builds at a time: each may be a container with a network. */

@@ -1,11 +1,15 @@
 import { invalidArgument } from '../../base/errors.ts';
+import { parseDuration } from '../../base/go/duration.ts';
 import { parseSize, SIZE } from '../../base/go/values.ts';
+import { limits } from '../../base/limits.ts';
 import type { CollectPolicy, PolicyBounds, PolicyRule } from '../../build/cache/policy.ts';
 import type { Setting } from './kinds.ts';
 
 /** How images are built. */
 export interface BuilderSettings {
   gc: CollectPolicy;
+  /** Which builds are remembered: so many of the newest, and others until this age. */
+  history: { entriesMin: number; ageMs: number };
   /** What builds may ask for: `network.host` unless it is forbidden, `security.insecure` where it is allowed. */
   entitlements: ReadonlySet<string>;
 }
@@ -13,8 +17,10 @@ export interface BuilderSettings {
 type Given = Readonly<Record<string, unknown>>;
 
 const NO_BOUNDS: PolicyBounds = { reservedBytes: 0, usedBytesMax: 0, freeBytesMin: 0 };
+const HISTORY = { entriesMin: limits.buildHistoryEntriesMin, ageMs: limits.buildHistoryAgeMs };
 const DEFAULT: BuilderSettings = Object.freeze({
   gc: { isEnabled: true, defaults: NO_BOUNDS, rules: undefined },
+  history: HISTORY,
   entitlements: new Set(['network.host']),
 });
 
@@ -34,7 +40,7 @@ const builder: Setting<BuilderSettings> = {
   key: 'builder',
   flag: 'builder',
   default: DEFAULT,
-  help: 'how images are built: gc of what builds keep, entitlements that builds may have, as JSON',
+  help: 'how images are built: gc of what builds keep, history of builds, entitlements they may have, as JSON',
   placeholder: 'json',
   isRepeatable: false,
   isReloadable: false,
@@ -47,6 +53,7 @@ const builder: Setting<BuilderSettings> = {
       defaultMinFreeSpace: size,
       policy: { type: 'array', items: rule },
     }),
+    history: object({ maxAge: { type: ['string', 'number'] }, maxEntries: { type: 'integer', minimum: 0 } }),
     entitlements: object({ 'network-host': flag, 'security-insecure': flag }),
   }),
   parse: (words) => {
@@ -97,10 +104,24 @@ function builderOf(all: Given): BuilderSettings {
       // The schema let only lists through.
       rules: policy === undefined ? undefined : (policy as unknown[]).map((item) => ruleOf(given(item))),
     },
+    history: historyOf(given(all['history'])),
     entitlements: new Set([
       ...(entitlements['network-host'] === false ? [] : ['network.host']),
       ...(entitlements['security-insecure'] === true ? ['security.insecure'] : []),
     ]),
+  };
+}
+
+/** As buildkitd reads it: an age is a duration, or seconds. */
+function historyOf({ maxAge, maxEntries }: Given): BuilderSettings['history'] {
+  const text = String(maxAge ?? '');
+  const nanos = /^\d+$/.test(text) ? BigInt(text) * 1_000_000_000n : parseDuration(text);
+  if (maxAge !== undefined && (nanos === undefined || nanos < 0n)) {
+    throw invalidArgument(`builder.history: maxAge ${text} is no duration`);
+  }
+  return {
+    entriesMin: typeof maxEntries === 'number' ? maxEntries : HISTORY.entriesMin,
+    ageMs: nanos === undefined ? HISTORY.ageMs : Number(nanos / 1_000_000n),
   };
 }
 

@@ -35,13 +35,21 @@ const FETCH_HEAD_BYTES_MAX = 1024 * 1024;
 
 /**
  * A checkout, its files in one file without a name; the clone is gone by then. `keysFor` opens the repository, with
- * files of its own below `scratch`. Throws as `cloneGit`, and invalid_argument for another commit than was asked for
+ * files of its own below `scratch`; `checkedOut` is told what came. Throws as `cloneGit`, and invalid_argument for another commit than was asked for
  * and for what is no directory of the repository.
  */
 export async function checkOut(
   deps: CheckoutDeps,
   op: GitSource,
-  { signal, keysFor }: { signal: AbortSignal; keysFor?(scratch: string): Promise<GitKeys & AsyncDisposable> },
+  {
+    signal,
+    keysFor,
+    checkedOut,
+  }: {
+    signal: AbortSignal;
+    keysFor?(scratch: string): Promise<GitKeys & AsyncDisposable>;
+    checkedOut?(commit: string): void;
+  },
 ): Promise<BuildTree> {
   const scratch = join(deps.temporary, `git-${randomBytes(8).toString('hex')}`);
   try {
@@ -52,20 +60,23 @@ export async function checkOut(
     await cloneGit(source, scratch, { signal, ...(keys && { keys }) });
     failpoint('build.context.cloned');
     using root = openRoot(join(scratch, 'tree'));
-    refuseOtherCommit(root, op);
+    const commit = commitOf(root);
+    refuseOtherCommit(commit, op);
+    checkedOut?.(commit);
     return await readTree(deps, root, { op, signal });
   } finally {
     await deps.archives.remove(scratch);
   }
 }
 
-function refuseOtherCommit(root: OpenFile, { checksum, remote }: GitSource): void {
-  if (checksum !== '') {
-    const head = readFileInRoot(root.fd, '.git/FETCH_HEAD', FETCH_HEAD_BYTES_MAX)?.toString('latin1') ?? '';
-    const commit = /^[0-9a-f]{40,64}/.exec(head)?.[0] ?? '';
-    if (!commit.startsWith(checksum)) {
-      throw invalidArgument(`expected checksum to match ${checksum}, got ${commit} of ${remote}`);
-    }
+function commitOf(root: OpenFile): string {
+  const head = readFileInRoot(root.fd, '.git/FETCH_HEAD', FETCH_HEAD_BYTES_MAX)?.toString('latin1') ?? '';
+  return /^[0-9a-f]{40,64}/.exec(head)?.[0] ?? '';
+}
+
+function refuseOtherCommit(commit: string, { checksum, remote }: GitSource): void {
+  if (!commit.startsWith(checksum)) {
+    throw invalidArgument(`expected checksum to match ${checksum}, got ${commit} of ${remote}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import type { BuildSession } from '../../../api/types/build/session.ts';
@@ -8,6 +9,7 @@ import { VertexProgress } from '../control/vertex-progress.ts';
 import { invalidArgument, invariant, unreachable } from '../../base/errors.ts';
 import { contextSource } from '../frontend/sources/remote.ts';
 import type { Vertex } from '../graph/op.ts';
+import type { UsedSource } from '../graph/used-source.ts';
 import { readGraph } from '../llb/read-graph.ts';
 import type { HeldTrees, KeptTree } from '../snapshots/held-trees.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
@@ -37,6 +39,8 @@ export interface MainContext extends Disposable {
   tree: BuildTree;
   /** It is nothing but a Dockerfile. */
   isFile: boolean;
+  /** What it was made of. */
+  used: readonly UsedSource[];
 }
 
 const STREAM = '[internal] load remote build context';
@@ -75,13 +79,16 @@ export async function loadContext(
           body.destroy();
         }
       });
-    case 'http':
-      return await stream(build, async (shown) => {
-        const { url: address } = source;
-        return await receive(shown, showUrl(address), async (came) =>
-          receiveUrl(build.spools, address, { signal, came, kindOf: () => 'either' }),
+    case 'http': {
+      const { url: address } = source;
+      const hash = createHash('sha256');
+      const came = await stream(build, async (shown) => {
+        return await receive(shown, showUrl(address), async (told) =>
+          receiveUrl(build.spools, address, { signal, came: told, kindOf: () => 'either', hash }),
         );
       });
+      return { ...came, used: [{ kind: 'http', url, digest: `sha256:${hash.digest('hex')}` }] };
+    }
     case 'git':
       return await solved(build, { op: source.op, inputs: [], name: `[internal] load git source ${url}` });
     default:
@@ -115,7 +122,12 @@ async function stream(
   work: (shown: ShownVertex) => Promise<CameAsStream>,
 ): Promise<MainContext> {
   const { tree, isFile } = await vertices.run(STREAM, work);
-  return { tree, isFile, [Symbol.dispose]: () => tree[Symbol.dispose]() };
+  return {
+    tree,
+    isFile,
+    used: [{ kind: 'local', name: 'context' }],
+    [Symbol.dispose]: () => tree[Symbol.dispose](),
+  };
 }
 
 async function receiveBody(
@@ -157,7 +169,13 @@ async function solved(
   vertex: Vertex,
 ): Promise<MainContext> {
   const progress = new VertexProgress(vertices, [vertex]);
-  const [tree] = await solver.solve([vertex], { session: session.id, progress, signal });
+  const used: UsedSource[] = [];
+  const [tree] = await solver.solve([vertex], {
+    session: session.id,
+    progress,
+    signal,
+    used: (source) => used.push(source),
+  });
   invariant(tree !== undefined, 'a vertex has a tree');
-  return { tree, isFile: false, [Symbol.dispose]: () => tree[Symbol.dispose]() };
+  return { tree, isFile: false, used, [Symbol.dispose]: () => tree[Symbol.dispose]() };
 }

@@ -12,7 +12,10 @@ import type {
 } from '../../../api/types/build/ports.ts';
 import type { BuildSession, SentStat } from '../../../api/types/build/session.ts';
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
+import type { HistoryPort } from '../../../api/types/build/history.ts';
 import type { BuildUpdate } from '../../../api/types/build/status.ts';
+import { parseImageConfig } from '../../../storage/image/image-config.ts';
+import { formatPlatform } from '../../../storage/image/platform.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
@@ -34,6 +37,8 @@ import { askImage } from './ask-image.ts';
 import type { ArchiveSpools } from '../context/archive.ts';
 import { Uploads, type UploadedBody } from '../context/uploads.ts';
 import { resultDefinition } from '../llb/result-definition.ts';
+import type { BuildEnd } from '../history/ports.ts';
+import type { BegunBuild, BuildHistory } from '../history/history.ts';
 import type { HeldTrees } from '../snapshots/held-trees.ts';
 import { buildDockerfile } from './dockerfile.ts';
 import { readCacheExports } from './cache-options.ts';
@@ -61,6 +66,7 @@ export interface BuildsDeps {
   caches: CacheLayers;
   trees: TreeReader;
   exports: ExportDeps;
+  history: BuildHistory;
   clock: Clock;
   log: Logger;
   worker: BuildWorker;
@@ -84,6 +90,10 @@ export class Builds implements BuildkitPort {
     this.#uploads = new Uploads(deps.clock);
   }
 
+  get history(): HistoryPort {
+    return this.#deps.history;
+  }
+
   worker(): BuildWorker {
     return this.#deps.worker;
   }
@@ -104,8 +114,9 @@ export class Builds implements BuildkitPort {
     const { frontend, attributes, definition } = request;
     refusePlatforms(attributes.get('platform'), outputs, caches.exports);
     const isReturned = frontend === '' && definition === undefined;
-    const { ref, session, entitlements, inputs } = request;
-    return await this.#during({ ref, session, entitlements, caches, inputs }, signal, async (running) => {
+    const { ref, session, entitlements, inputs, isInternal } = request;
+    const facts = { ref, session, entitlements, caches, inputs };
+    return await this.#during(facts, isInternal ? undefined : request, signal, async (running) => {
       if (!isReturned) {
         await this.#frontend(running, {
           frontend,
@@ -115,15 +126,21 @@ export class Builds implements BuildkitPort {
         });
       }
       const image = isReturned ? await running.returned() : running.latest;
-      return new Map([
+      return running.respond([
         ...(await this.#export(running, image, outputs)),
         ...(await this.#exportCaches(running, image)),
       ]);
     });
   }
 
-  async *status(ref: string, signal: AbortSignal): AsyncGenerator<BuildUpdate> {
-    const log = this.#ended.find(ref) ?? (await this.#find(ref, signal)).vertices.log;
+  async *status(ref: string, signal: AbortSignal): AsyncGenerator<BuildUpdate | Buffer> {
+    const known = this.#running.get(ref)?.vertices.log ?? this.#ended.find(ref);
+    const stored = known === undefined ? await this.#deps.history.log(ref) : undefined;
+    if (stored !== undefined) {
+      yield* stored;
+      return;
+    }
+    const log = known ?? (await this.#find(ref, signal)).vertices.log;
     yield* log.read(signal);
   }
 
@@ -208,7 +225,8 @@ export class Builds implements BuildkitPort {
     const ref = id === '' ? `${session}:${this.#deps.clock.nowNano()}` : id;
     const begun = withResolvers<RunningBuild>();
     const facts = { ref, session, entitlements: [], caches: { exports: [], imports: [] } };
-    const image = this.#during(facts, signal, async (running) => {
+    const recorded = { ref, frontend: 'dockerfile.v0', attributes, exporters: asked, trace: undefined };
+    const image = this.#during(facts, recorded, signal, async (running) => {
       begun.resolve(running);
       const request = { frontend: 'dockerfile.v0', options: attributes, inputs: new Map() };
       const upload = async (): Promise<UploadedBody> =>
@@ -217,7 +235,7 @@ export class Builds implements BuildkitPort {
           : { body: context, [Symbol.dispose]: () => undefined };
       await this.#frontend(running, request, context === undefined ? undefined : upload);
       const { latest } = running;
-      const told = await this.#export(running, latest, outputs);
+      const told = running.respond(await this.#export(running, latest, outputs));
       return told.get('containerimage.digest') ?? '';
     });
     // Who reads its updates is told of its failure there.
@@ -249,6 +267,7 @@ export class Builds implements BuildkitPort {
     if (frontend !== '' && frontend !== 'dockerfile.v0') {
       throw notImplemented(`frontend ${frontend} is not supported: only dockerfile.v0 is built in`);
     }
+    running.asked = request;
     const { vertices, signal } = running;
     const { sessions } = this.#deps;
     const session = await sessions.get(running.session, signal);
@@ -286,11 +305,13 @@ export class Builds implements BuildkitPort {
   }
 
   async #export(
-    { vertices, signal, session: id }: RunningBuild,
+    running: RunningBuild,
     image: BuiltImage | undefined,
     outputs: readonly Output[],
   ): Promise<ReadonlyMap<string, string>> {
+    const { vertices, signal, session: id } = running;
     signal.throwIfAborted();
+    running.made = image === undefined ? [] : [image, ...(image.others ?? [])];
     if (image === undefined || outputs.length === 0) {
       return new Map();
     }
@@ -311,9 +332,10 @@ export class Builds implements BuildkitPort {
     return await exportCaches({ ...this.#deps, session, vertices, signal }, image.cache, asked);
   }
 
-  /** A build is there for as long as its work lasts. */
+  /** A build is there for as long as its work lasts. `recorded`: what is remembered of it; undefined = nothing. */
   async #during<T>(
     { ref, ...facts }: BuildFacts & { ref: string },
+    recorded: BegunBuild | undefined,
     signal: AbortSignal,
     work: (running: RunningBuild) => Promise<T>,
   ): Promise<T> {
@@ -330,6 +352,8 @@ export class Builds implements BuildkitPort {
     this.#running.set(ref, running);
     this.#ended.forget(ref);
     this.#waiting.forEach((tell) => tell());
+    const record = recorded && this.#deps.history.begin(recorded);
+    let failure: { error: unknown } | undefined;
     const abort = (): void => running.cancel('context canceled');
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) {
@@ -337,6 +361,9 @@ export class Builds implements BuildkitPort {
     }
     try {
       return await work(running);
+    } catch (error) {
+      failure = { error };
+      throw error;
     } finally {
       await this.#deps.layers.idle();
       signal.removeEventListener('abort', abort);
@@ -344,6 +371,8 @@ export class Builds implements BuildkitPort {
       running.end();
       this.#ended.keep(ref, running.vertices.log);
       this.#deps.keeper.collectSoon();
+      // Clients ask for it as soon as they have their answer.
+      await record?.({ ...endOf(running), ...failure });
     }
   }
 
@@ -372,6 +401,14 @@ export class Builds implements BuildkitPort {
     }
     return running;
   }
+}
+
+function endOf({ vertices, response, made, asked }: RunningBuild): BuildEnd {
+  const images = made.map(({ config, sources }) => {
+    const { os, architecture, variant } = parseImageConfig(config, 'image');
+    return { platform: formatPlatform({ os, architecture, ...(variant !== '' && { variant }) }), sources };
+  });
+  return { updates: vertices.log.updates, response, asked, images };
 }
 
 /** Throws forbidden for what the daemon's configuration does not let builds have. */

@@ -1,18 +1,19 @@
 import type { NamedCache } from '../../../api/types/build/ports.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
-import { BuildError } from '../../base/build-error.ts';
+import { BuildError, UnsupportedError } from '../../base/build-error.ts';
 import { invariant, isEngineError, type EngineError } from '../../base/errors.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import { parseDockerfile } from '../../base/dockerfile/parse.ts';
 import { BUILDKIT } from '../frontend/dialect.ts';
 import type { Answer } from '../frontend/answers/answer.ts';
-import { describeAnswer } from '../frontend/answers/describe.ts';
+import { describeAnswer, REQUESTS } from '../frontend/answers/describe.ts';
 import { answerSubrequest } from '../frontend/answers/subrequest.ts';
 import { parseLintConfig, type LintWarning } from '../frontend/lint/linter.ts';
 import { makeGraph, type BuildGraph } from '../frontend/make-graph.ts';
 import type { BuildOptions, FoundImage, FrontendPorts } from '../frontend/options.ts';
 import type { Vertex } from '../graph/op.ts';
+import type { UsedSource } from '../graph/used-source.ts';
 import { findImage } from '../ops/image.ts';
 import { datedConfig } from '../export/dated-config.ts';
 import type { BuildLayers, BuiltImage } from '../ports.ts';
@@ -63,6 +64,9 @@ export async function buildDockerfile(
     // What may be asked is the same for all: its client may offer no files.
     return { answer: describeAnswer() };
   }
+  if (options.subrequest !== '' && !REQUESTS.has(options.subrequest)) {
+    throw new UnsupportedError('request', options.subrequest);
+  }
   const imports = readCacheImports(namedCaches(build.cacheImports, options.cacheImports));
   using sources = await loadSources(build, options);
   const { definition } = sources;
@@ -97,7 +101,16 @@ async function buildFor(
   using read = new Reading(build, { options, platform, sources });
   const graph = await read.graph();
   const { epochSeconds, isCacheInline: isInline } = options;
-  return await solveGraph(build, sources.definition, { graph, isInline, imports, epochSeconds });
+  const image = await solveGraph(build, sources.definition, { graph, isInline, imports, epochSeconds });
+  return {
+    ...image,
+    sources: [...sources.used, ...image.sources.filter((used) => !isContext(used, sources))],
+  };
+}
+
+/** What the context itself was made of is told instead. */
+function isContext(used: UsedSource, { context }: LoadedSources): boolean {
+  return used.kind === 'held' && used.id === context?.id;
 }
 
 /** The first of them, with the others; at least one. Pure. */
@@ -194,7 +207,7 @@ async function loadImage(
 ): Promise<FoundImage> {
   const { vertices, layers, sessions, session, signal } = build;
   return await vertices.run(`[internal] load metadata for ${reference}`, async (vertex) => {
-    const context: RunContext = {
+    const context: Omit<RunContext, 'used'> = {
       signal,
       sessions: () => [session.id],
       log: (stream, bytes) => vertex.output(stream, Buffer.from(bytes)),
@@ -241,7 +254,7 @@ async function solveGraph(
   } catch (error) {
     throw isEngineError(error) ? failure(error, definition, progress) : error;
   }
-  const { trees, cache, inlineCache, held } = solved;
+  const { trees, sources, cache, inlineCache, held } = solved;
   const steps = stepsOf(chain, trees);
   const diffIds = layers.diffIds(layersOfTree(trees.at(-1)));
   const made = finishedConfig(image, { steps, diffIds, inlineCache });
@@ -251,6 +264,7 @@ async function solveGraph(
     config,
     ...(cache && { cache }),
     tree: trees.at(-1),
+    sources,
     epochSeconds,
     [Symbol.dispose]: () => release(held),
   };

@@ -3,6 +3,7 @@ import { ONLY_FILE } from '../context/archive.ts';
 import { inputOf, keepContext, loadContext, type ContextLoading } from '../context/main-context.ts';
 import { VertexProgress } from './vertex-progress.ts';
 import type { HeldSource } from '../graph/op.ts';
+import type { UsedSource } from '../graph/used-source.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import { loadDefinition, loadIgnore, type Definition, type Loading } from './definition.ts';
 import type { FrontendOptions } from './options.ts';
@@ -14,6 +15,8 @@ export interface LoadedSources extends Disposable {
   ignorePatterns: readonly string[];
   /** Undefined: a directory of the session. */
   context: HeldSource | undefined;
+  /** What context and Dockerfile were made of. */
+  used: readonly UsedSource[];
 }
 
 /** Gets the context where it is no directory of the session, then the Dockerfile and the `.dockerignore` of it. */
@@ -39,14 +42,21 @@ export async function loadSources(
     definition,
     ignorePatterns,
     context: kept && { kind: 'held', id: kept.id },
+    used: [
+      ...(main?.used ?? []),
+      ...own.used,
+      ...(tree === undefined ? [{ kind: 'local', name: options.dockerfileName } as const] : []),
+    ],
     [Symbol.dispose]: () => kept?.[Symbol.dispose](),
   };
 }
 
 /** The Dockerfile as a graph of the client. */
-async function dockerfileInput(build: ContextLoading): Promise<Disposable & { tree?: BuildTree }> {
+async function dockerfileInput(
+  build: ContextLoading,
+): Promise<Disposable & { tree?: BuildTree; used: readonly UsedSource[] }> {
   if (!build.inputs.has('dockerfile')) {
-    return { [Symbol.dispose]: () => undefined };
+    return { used: [], [Symbol.dispose]: () => undefined };
   }
   const vertex = inputOf(build, 'dockerfile');
   if (vertex === undefined) {
@@ -54,6 +64,12 @@ async function dockerfileInput(build: ContextLoading): Promise<Disposable & { tr
   }
   const { solver, vertices, session, signal } = build;
   const progress = new VertexProgress(vertices, [vertex]);
-  const [tree] = await solver.solve([vertex], { session: session.id, progress, signal });
-  return { ...(tree && { tree }), [Symbol.dispose]: () => tree?.[Symbol.dispose]() };
+  const used: UsedSource[] = [];
+  const [tree] = await solver.solve([vertex], {
+    session: session.id,
+    progress,
+    signal,
+    used: (source) => used.push(source),
+  });
+  return { ...(tree && { tree }), used, [Symbol.dispose]: () => tree?.[Symbol.dispose]() };
 }

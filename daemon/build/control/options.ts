@@ -1,5 +1,6 @@
 import type { NamedCache } from '../../../api/types/build/ports.ts';
 import { readEpoch } from '../export/read-outputs.ts';
+import { UnsupportedError } from '../../base/build-error.ts';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
 import { cachesOfAttributes } from './cache-options.ts';
 
@@ -57,6 +58,14 @@ const YES = /^(?:1|t|true)$/i;
 const TOLD = new Set(['frontend.caps', 'build-arg:BUILDKIT_MULTI_PLATFORM', 'build-arg:BUILDKIT_BUILD_NAME']);
 const TOLD_PREFIX = /^(?:vcs|sharedkey):/;
 
+/** What clients may ask of a frontend (frontend/dockerfile/builder/caps.go of BuildKit). */
+const CAPABILITIES = new Set([
+  'moby.buildkit.frontend.contexts',
+  'moby.buildkit.frontend.gitquerystring',
+  'moby.buildkit.frontend.inputs',
+  'moby.buildkit.frontend.subrequests',
+]);
+
 const KNOWN = new Set([
   'filename',
   'requestid',
@@ -78,9 +87,10 @@ const KNOWN = new Set([
   'build-arg:BUILDKIT_CONTEXT_KEEP_GIT_DIR',
 ]);
 
-/** Reads `FrontendAttrs`. Throws for each that is not honoured, by its name. Pure. */
+/** Reads `FrontendAttrs`. Throws for each that is not honoured, by its name, and UnsupportedError. Pure. */
 export function readOptions(attributes: Attributes): FrontendOptions {
   refuse(attributes);
+  refuseCapabilities(attributes);
   const text = (name: string): string => attributes.get(name) ?? '';
   const noCache = attributes.get('no-cache');
   const shmSize = text('shm-size');
@@ -133,6 +143,17 @@ function refuse(attributes: Attributes): void {
     if (!isRead && value !== '') {
       throw notImplemented(`option ${name}=${value} of the frontend dockerfile.v0 is not supported yet`);
     }
+  }
+}
+
+/** What a client asks for must be known; `+forward` is for frontends that hand on to others. */
+function refuseCapabilities(attributes: Attributes): void {
+  const capabilities = (attributes.get('frontend.caps') ?? '')
+    .split(',')
+    .map((word) => word.split('+')[0] ?? '');
+  const unknown = capabilities.find((name) => name !== '' && !CAPABILITIES.has(name));
+  if (unknown !== undefined) {
+    throw new UnsupportedError('capability', unknown);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
-import type { FrontendResult, NamedCache } from '../../../api/types/build/ports.ts';
+import type { FrontendRequest, FrontendResult, NamedCache } from '../../../api/types/build/ports.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
@@ -33,6 +33,12 @@ export class RunningBuild {
   readonly #stop = new AbortController();
   readonly #results = new Map<string, BuiltImage>();
   readonly #held: Disposable[] = [];
+  /** What its frontend was asked for last. */
+  asked: Pick<FrontendRequest, 'frontend' | 'options'> | undefined;
+  /** What exporters told the client. */
+  response: ReadonlyMap<string, string> = new Map();
+  /** What the client gets: its images for all platforms. */
+  made: readonly BuiltImage[] = [];
   readonly #returned = withResolvers<BuiltImage | undefined>();
 
   constructor({ session, entitlements, caches, inputs }: BuildFacts, clock: Clock) {
@@ -59,6 +65,12 @@ export class RunningBuild {
     const ref = `${this.#results.size}:${image.id}`;
     this.#results.set(ref, image);
     return { ref, metadata: new Map([['containerimage.config', image.config]]) };
+  }
+
+  /** What the client is told. */
+  respond(told: Iterable<readonly [string, string]>): ReadonlyMap<string, string> {
+    this.response = new Map(told);
+    return this.response;
   }
 
   /** What was kept last. */

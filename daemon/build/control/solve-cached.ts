@@ -4,6 +4,7 @@ import { Gathered, mapLayers } from '../cache/exchange/gathered.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import type { RecordCache } from '../cache/records.ts';
 import type { Vertex } from '../graph/op.ts';
+import type { UsedSource } from '../graph/used-source.ts';
 import type { BuildLayers, BuiltCache } from '../ports.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import type { SolveRequest } from '../solver/ports.ts';
@@ -30,6 +31,8 @@ export interface Solved {
   cache: BuiltCache | undefined;
   /** For the configuration of the image; empty = it is not wanted there. */
   inlineCache: Buffer;
+  /** What it was made of. */
+  sources: readonly UsedSource[];
   /** Trees, and what caches hold. */
   held: readonly (Disposable | undefined)[];
 }
@@ -48,11 +51,13 @@ export async function solveCached(
   using open = await openImports({ ...build, warn: asked.warn }, asked.imports);
   const isInline = asked.isInline || cacheExports.some(({ type }) => type === 'inline');
   const gathered = isInline || cacheExports.length > 0 ? new Gathered() : undefined;
+  const sources: UsedSource[] = [];
   const trees = await solver.solve(chain, {
     session: session.id,
     progress: asked.progress,
     describe: asked.describe,
     signal,
+    used: (source) => sources.push(source),
     ...(open.imports && { imports: open.imports }),
     ...(gathered && { keyed: gathered.keyed }),
   });
@@ -61,6 +66,7 @@ export async function solveCached(
   const cache = results && { document: results.document, elsewhere: results.elsewhere, imageLayers };
   return {
     trees,
+    sources,
     cache,
     inlineCache: isInline && cache ? inlineOf(cache, layers) : Buffer.alloc(0),
     held: [...trees, results],

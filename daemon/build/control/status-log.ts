@@ -11,6 +11,11 @@ export class StatusLog {
     this.#wake();
   }
 
+  /** So far. */
+  get updates(): readonly BuildUpdate[] {
+    return this.#updates;
+  }
+
   /** Nothing more comes. */
   end(): void {
     this.#isOver = true;
@@ -45,7 +50,8 @@ export class StatusLog {
   }
 }
 
-function merged(updates: readonly BuildUpdate[]): BuildUpdate {
+/** Several as one. Pure. */
+export function merged(updates: readonly BuildUpdate[]): BuildUpdate {
   return {
     vertexes: updates.flatMap(({ vertexes }) => vertexes),
     statuses: updates.flatMap(({ statuses }) => statuses),

@@ -42,7 +42,7 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
   }).catch((error: unknown) => {
     throw isEngineError(error) ? failure(error, source, progress) : error;
   });
-  const { trees, cache, inlineCache, held } = solved;
+  const { trees, sources, cache, inlineCache, held } = solved;
   const tree = trees.at(-1);
   const layerIds = layersOfTree(tree);
   const steps = stepsOf(chain, trees);
@@ -55,6 +55,7 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
       config,
       ...(cache && { cache }),
       tree,
+      sources,
       configured,
       epochSeconds: undefined,
       // The trees are held until the build ends.

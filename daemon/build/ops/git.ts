@@ -22,6 +22,7 @@ export function gitKey(): SourceKey {
 export async function runGit(deps: OpDeps, op: GitSource, context: RunContext): Promise<BuildTree> {
   return await checkOut(deps, op, {
     signal: context.signal,
+    checkedOut: (commit) => context.used({ kind: 'git', remote: op.remote, ref: op.ref, commit }),
     keysFor: async (scratch) => {
       const agent = await agentFor(deps, op, { scratch, context });
       try {

@@ -22,6 +22,7 @@ export async function httpKey(deps: OpDeps, op: HttpSource, context: RunContext)
     known.set(op, digest);
     await keep(op, fetched, context.signal);
   }
+  context.used({ kind: 'http', url: op.url, digest });
   const { fileName, mode = MODE, owner } = op;
   return { key: `http ${JSON.stringify([digest, fileName, mode, owner.uid, owner.gid])}`, isLasting: true };
 }

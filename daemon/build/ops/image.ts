@@ -7,7 +7,7 @@ import { sessionOf, type OpDeps } from './ports.ts';
 export async function findImage(
   { layers, sessions }: Pick<OpDeps, 'layers' | 'sessions'>,
   { reference, platform, mode }: Pick<ImageSource, 'reference' | 'platform' | 'mode'>,
-  context: RunContext,
+  context: Omit<RunContext, 'used'>,
 ): Promise<ImageFacts> {
   const { signal } = context;
   return await layers.image(

@@ -25,18 +25,22 @@ export class BuildKeys implements SolverKeys {
     const { op } = vertex;
     switch (op.kind) {
       case 'image': {
-        const { layerIds, pin } = await findImage(this.#deps, op, context);
+        const { layerIds, pin, id, digest } = await findImage(this.#deps, op, context);
         using _held = pin;
+        const { reference, platform } = op;
+        context.used({ kind: 'image', reference, platform, digest: digest || id });
         return { key: this.#keyOfLayers(layerIds), isLasting: true };
       }
       case 'local':
       case 'sent':
+        context.used({ kind: 'local', name: op.kind === 'local' ? op.name : 'context' });
         return { key: `${op.kind} ${randomUUID()}`, isLasting: false };
       case 'http':
         return await httpKey(this.#deps, op, context);
       case 'git':
         return gitKey();
       case 'held':
+        context.used({ kind: 'held', id: op.id });
         return this.#held(op);
       case 'files':
       case 'exec':

@@ -1,4 +1,5 @@
 import type { Vertex } from '../graph/op.ts';
+import type { UsedSource } from '../graph/used-source.ts';
 import type { HeldTree, LogStream, RunContext, VertexWork } from './ports.ts';
 
 /** What one build wants to be told while it waits. */
@@ -7,6 +8,7 @@ export interface Passenger {
   started(): void;
   log(stream: LogStream, bytes: Uint8Array): void;
   work(work: VertexWork): void;
+  used(source: UsedSource): void;
 }
 
 export interface Landed<T extends HeldTree> {
@@ -26,6 +28,7 @@ export class Flight<T extends HeldTree> {
   /** What was said before somebody came: the beginning of it, as for everybody. */
   readonly #said: { stream: LogStream; bytes: Uint8Array }[] = [];
   #saidBytes = 0;
+  readonly #used: UsedSource[] = [];
   #isStarted = false;
 
   constructor(logBytesMax: number) {
@@ -64,6 +67,7 @@ export class Flight<T extends HeldTree> {
         for (const { stream, bytes } of this.#said) {
           passenger.log(stream, bytes);
         }
+        this.#used.forEach((source) => passenger.used(source));
       }
     });
   }
@@ -91,6 +95,12 @@ export class Flight<T extends HeldTree> {
       work: (work) => {
         for (const passenger of this.#passengers.keys()) {
           passenger.work(work);
+        }
+      },
+      used: (source) => {
+        this.#used.push(source);
+        for (const passenger of this.#passengers.keys()) {
+          passenger.used(source);
         }
       },
     };

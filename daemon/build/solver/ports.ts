@@ -1,4 +1,5 @@
 import type { Vertex } from '../graph/op.ts';
+import type { UsedSource } from '../graph/used-source.ts';
 
 /** A tree of files that somebody holds. Until it is disposed of nothing of it is removed. */
 export interface HeldTree extends Disposable {
@@ -37,6 +38,8 @@ export interface RunContext {
   sessions(): readonly string[];
   log(stream: LogStream, bytes: Uint8Array): void;
   work(work: VertexWork): void;
+  /** What a source has turned out to be. */
+  used(source: UsedSource): void;
 }
 
 /** `isLasting` is false of what no other build can mean: files of a client. */
@@ -121,6 +124,8 @@ export interface SolveRequest<T extends HeldTree = HeldTree> {
   imports?: SolverImports<T>;
   /** Told of each operation, once. */
   keyed?: (vertex: Vertex, keys: VertexKeys) => void;
+  /** Told of each source that counts, at least once. */
+  used?: ((source: UsedSource) => void) | undefined;
 }
 
 export function release(trees: readonly (Disposable | undefined)[]): void {

@@ -255,6 +255,7 @@ export class Solve<T extends HeldTree> {
       started: () => this.#telling.started(vertex),
       log: (stream, bytes) => this.#telling.log(vertex, stream, bytes),
       work: (work) => this.#telling.work(vertex, work),
+      used: (source) => this.#request.used?.(source),
     };
   }
 
@@ -265,6 +266,7 @@ export class Solve<T extends HeldTree> {
       sessions: () => [passenger.session],
       log: (stream, bytes) => passenger.log(stream, bytes),
       work: (work) => passenger.work(work),
+      used: (source) => passenger.used(source),
     };
   }
 }

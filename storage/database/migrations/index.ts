@@ -11,6 +11,7 @@ import { hubDeliveries } from './0009-hub-deliveries.ts';
 import { hubLayers } from './0010-hub-layers.ts';
 import { cluster } from './0011-cluster.ts';
 import { buildRecords } from './0012-build-records.ts';
+import { buildHistory } from './0013-build-history.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   hubLayers,
   cluster,
   buildRecords,
+  buildHistory,
 ];

@@ -360,6 +360,15 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       async *status() {
         yield await Promise.resolve({ vertexes: [], statuses: [], logs: [], warnings: [] });
       },
+      history: {
+        async *listen() {
+          yield await Promise.resolve({ type: 'deleted', ref: 'one' });
+        },
+        pin: () => undefined,
+        remove: () => undefined,
+        blob: () => Promise.resolve(Buffer.from('text')),
+        blobBytes: () => 4,
+      },
       ping: nothing,
       solveFrontend: () => Promise.resolve({ ref: '', metadata: new Map() }),
       returnResult: nothing,

@@ -18,6 +18,8 @@ const REQUEST: SolveRequest = {
   cacheImports: [],
   entitlements: [],
   inputs: new Map(),
+  isInternal: false,
+  trace: undefined,
 };
 
 function builds(clock: ManualClock): Builds {
@@ -26,6 +28,7 @@ function builds(clock: ManualClock): Builds {
     keeper: { collectSoon: () => undefined },
     layers: { idle: () => Promise.resolve() },
     entitlements: new Set(['network.host']),
+    history: { begin: () => () => Promise.resolve(), log: () => Promise.resolve(undefined) },
     clock,
     log: silentLogger,
   };

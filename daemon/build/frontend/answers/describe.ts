@@ -11,6 +11,8 @@ const SUBREQUESTS = {
   'frontend.subrequests.describe': 'List available subrequest types',
 } as const;
 
+export const REQUESTS: ReadonlySet<string> = new Set(Object.keys(SUBREQUESTS));
+
 /** `--call=subrequests.describe`. Pure. */
 export function describeAnswer(): Answer {
   const requests = Object.entries(SUBREQUESTS).map(([name, description]) => ({

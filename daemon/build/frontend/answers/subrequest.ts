@@ -1,4 +1,5 @@
-import { isEngineError, notImplemented } from '../../../base/errors.ts';
+import { UnsupportedError } from '../../../base/build-error.ts';
+import { isEngineError } from '../../../base/errors.ts';
 import { parseDockerfile } from '../../../base/dockerfile/parse.ts';
 import { BUILDKIT } from '../dialect.ts';
 import { parseLintConfig, type LintWarning } from '../lint/linter.ts';
@@ -21,7 +22,7 @@ export interface SubrequestJob {
 
 /**
  * Answers what a client wants to know of a Dockerfile. What is wrong with it is an answer to `frontend.lint`, and an
- * error for the others. Throws not_implemented for other names, and invalid_argument.
+ * error for the others. Throws UnsupportedError for other names, and invalid_argument.
  */
 export async function answerSubrequest(job: SubrequestJob, ports: FrontendPorts): Promise<Answer> {
   switch (job.name) {
@@ -34,7 +35,7 @@ export async function answerSubrequest(job: SubrequestJob, ports: FrontendPorts)
     case 'frontend.subrequests.describe':
       return describeAnswer();
     default:
-      throw notImplemented(`unsupported request ${job.name}`);
+      throw new UnsupportedError('request', job.name);
   }
 }
 
