@@ -135,9 +135,9 @@ export class Builds implements BuildkitPort {
 
   async *status(ref: string, signal: AbortSignal): AsyncGenerator<BuildUpdate | Buffer> {
     const known = this.#running.get(ref)?.vertices.log ?? this.#ended.find(ref);
-    const stored = known === undefined ? await this.#deps.history.log(ref) : undefined;
+    const stored = known === undefined ? this.#deps.history.log(ref) : undefined;
     if (stored !== undefined) {
-      yield* stored;
+      yield* await stored;
       return;
     }
     const log = known ?? (await this.#find(ref, signal)).vertices.log;

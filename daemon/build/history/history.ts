@@ -143,10 +143,10 @@ export class BuildHistory implements HistoryPort, AsyncDisposable {
   }
 
   /** What a build that has ended reported, as clients are sent it; undefined = it is not remembered. */
-  async log(ref: string): Promise<Iterable<Buffer> | undefined> {
+  log(ref: string): Promise<Iterable<Buffer>> | undefined {
     const text = this.#deps.table.record(ref);
     const log = text === undefined ? undefined : recordOf(text)?.log;
-    return log && logMessages(await this.blob(log.digest));
+    return log && this.blob(log.digest).then(logMessages);
   }
 
   /** Waits for records that are being written; no more are looked through. */

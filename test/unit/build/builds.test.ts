@@ -28,7 +28,7 @@ function builds(clock: ManualClock): Builds {
     keeper: { collectSoon: () => undefined },
     layers: { idle: () => Promise.resolve() },
     entitlements: new Set(['network.host']),
-    history: { begin: () => () => Promise.resolve(), log: () => Promise.resolve(undefined) },
+    history: { begin: () => () => Promise.resolve(), log: () => undefined },
     clock,
     log: silentLogger,
   };
