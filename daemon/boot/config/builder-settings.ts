@@ -53,7 +53,10 @@ const builder: Setting<BuilderSettings> = {
       defaultMinFreeSpace: size,
       policy: { type: 'array', items: rule },
     }),
-    history: object({ maxAge: { type: ['string', 'number'] }, maxEntries: { type: 'integer', minimum: 0 } }),
+    history: object({
+      maxAge: { anyOf: [{ type: 'string' }, { type: 'integer', minimum: 0 }] },
+      maxEntries: { type: 'integer', minimum: 0 },
+    }),
     entitlements: object({ 'network-host': flag, 'security-insecure': flag }),
   }),
   parse: (words) => {

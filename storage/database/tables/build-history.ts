@@ -45,12 +45,21 @@ export function buildHistoryTable(
       );
     },
     pin(ref, { isPinned, record: text }) {
-      named(`pin build ${ref}`, () => pin.run(Number(isPinned), text, ref));
-      failpoint('database.buildhistory.pin');
+      named(`pin build ${ref}`, () =>
+        atomically(() => {
+          pin.run(Number(isPinned), text, ref);
+          failpoint('database.buildhistory.pin');
+        }),
+      );
     },
     remove(ref) {
-      const { changes } = named(`remove build ${ref}`, () => remove.run(ref));
-      failpoint('database.buildhistory.remove');
+      let changes = 0;
+      named(`remove build ${ref}`, () =>
+        atomically(() => {
+          ({ changes } = remove.run(ref));
+          failpoint('database.buildhistory.remove');
+        }),
+      );
       return changes > 0;
     },
     record: (ref) => record.get(ref),

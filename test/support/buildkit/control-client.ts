@@ -28,6 +28,7 @@ export class ControlClient implements Disposable {
     server: SessionServer,
     outputs: readonly AskedOutput[],
     options: Record<string, string> = {},
+    more: Partial<Parameters<typeof solveRequest.encode>[0]> = {},
   ): Promise<ReadonlyMap<string, string>> {
     // Another client of this process may have ended a moment ago: an id is never used again.
     const session = `session-${randomUUID()}`;
@@ -37,12 +38,31 @@ export class ControlClient implements Disposable {
       attrs: new Map(Object.entries(attrs)),
     }));
     const frontendAttrs = new Map(Object.entries(options));
-    const request = { ref: session, session, frontend: 'dockerfile.v0', frontendAttrs, exporters };
+    const request = { ref: session, session, frontend: 'dockerfile.v0', frontendAttrs, exporters, ...more };
     try {
-      return await this.#solve(solveRequest.encode(request));
+      const answer = await this.call('/moby.buildkit.v1.Control/Solve', solveRequest.encode(request));
+      return solveResponse.decode(answer).exporterResponse;
     } finally {
       socket.destroy();
     }
+  }
+
+  /** One question, one answer. */
+  async call(method: string, request: Buffer): Promise<Buffer> {
+    return await new Promise((resolve, reject) => {
+      this.#client.makeUnaryRequest(method, same, same, request, (error, answer = Buffer.alloc(0)) => {
+        if (error === null) {
+          resolve(answer);
+        } else {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  /** One question, answers as they come. */
+  stream(method: string, request: Buffer): grpc.ClientReadableStream<Buffer> {
+    return this.#client.makeServerStreamRequest(method, same, same, request);
   }
 
   [Symbol.dispose](): void {
@@ -75,23 +95,5 @@ export class ControlClient implements Disposable {
     ours.write(rest);
     socket.pipe(ours).pipe(socket);
     return socket;
-  }
-
-  async #solve(request: Buffer): Promise<ReadonlyMap<string, string>> {
-    return await new Promise((resolve, reject) => {
-      this.#client.makeUnaryRequest(
-        '/moby.buildkit.v1.Control/Solve',
-        same,
-        same,
-        request,
-        (error, answer = Buffer.alloc(0)) => {
-          if (error === null) {
-            resolve(solveResponse.decode(answer).exporterResponse);
-          } else {
-            reject(error);
-          }
-        },
-      );
-    });
   }
 }
