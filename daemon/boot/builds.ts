@@ -4,8 +4,9 @@ import type { BuildkitPort } from '../../api/types/build/ports.ts';
 import type { BuildPort } from '../../api/types/ports.ts';
 import type { BuildCacheItem } from '../../api/types/system.ts';
 import { formatPlatform, hostPlatform } from '../../storage/image/platform.ts';
-import { systemClock } from '../base/clock.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { CacheMounts } from '../build/cache/cache-mounts.ts';
 import type { DiskNumbers } from '../build/cache/collect.ts';
@@ -29,6 +30,7 @@ import type { Containers } from '../containers/containers.ts';
 import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
 import type { Images } from '../images/images.ts';
 import { engineId } from '../system/engine-id.ts';
+import type { BuilderSettings } from './config/builder-settings.ts';
 import type { Base, Neighbours } from './parts.ts';
 import { ENGINE_VERSION } from './version.ts';
 
@@ -72,15 +74,7 @@ export async function composeBuilds(
     ops: new BuildOps(deps),
     runsMax: limits.buildRunsMax,
   });
-  const history = new BuildHistory({
-    table: database.buildHistory,
-    codec: storedForm,
-    clock,
-    log,
-    platform: formatPlatform(hostPlatform()),
-    version: ENGINE_VERSION,
-    kept: builder.history,
-  });
+  const history = openHistory(database, builder, { clock, log });
   domain.defer('write down builds that have ended', () => history[Symbol.asyncDispose]());
   domain.defer('wait for operations of builds', async () => {
     await solver.idle();
@@ -113,6 +107,15 @@ export async function composeBuilds(
     buildkit,
     buildCache: () => usageItems(keeper.usage()),
   };
+}
+
+function openHistory(
+  { buildHistory: table }: Base['database'],
+  { history: kept }: BuilderSettings,
+  tools: { clock: Clock; log: Logger },
+): BuildHistory {
+  const platform = formatPlatform(hostPlatform());
+  return new BuildHistory({ table, codec: storedForm, platform, version: ENGINE_VERSION, kept, ...tools });
 }
 
 /** A prune takes what both engines keep; steps of the classic builder only where nothing is said that they lack. */

@@ -17,9 +17,9 @@ const TEXTS: Readonly<Record<string, (record: HistoryRecord) => string | undefin
 const NANOS_PER_SECOND = 1_000_000_000n;
 
 /**
- * `status==error,ref~=ab` means both; of several one is enough, none means all. By BuildKit's rules
- * (docs/reference/buildx_history_ls.md of buildx): `startedAt`, `completedAt` and `duration` are compared, the others are
- * texts. Throws invalid_argument for what records do not have. Pure.
+ * `status==error,ref~=ab` means both; of several one is enough, none means all. By the rules of `buildx history ls`:
+ * `startedAt`, `completedAt` and `duration` are compared, the others are texts. Throws invalid_argument for what records
+ * do not have. Pure.
  */
 export function historyTest(filters: readonly string[], nowNano: bigint): Test {
   const tests = filters.map((filter) => {

@@ -44,7 +44,7 @@ describeEngine(
         expect(full?.endsWith(`/${built?.ref}`)).toBe(true);
         expect(built?.frontendAttrs.get('filename') ?? 'Dockerfile').toBe('Dockerfile');
         expect(built?.exporters.map(({ type, attrs }) => [type, attrs.get('name')])).toEqual([
-          ['moby', 'docker.io/library/app'],
+          ['moby', 'app'],
         ]);
         expect((await history.log(built?.ref ?? '')).printed).toBe('from the step\n');
         const [attestation] = built?.result?.attestations ?? [];
