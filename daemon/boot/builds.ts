@@ -74,8 +74,7 @@ export async function composeBuilds(
     ops: new BuildOps(deps),
     runsMax: limits.buildRunsMax,
   });
-  const history = openHistory(database, builder, { clock, log });
-  domain.defer('write down builds that have ended', () => history[Symbol.asyncDispose]());
+  const history = openHistory(database, domain, { kept: builder.history, clock, log });
   domain.defer('wait for operations of builds', async () => {
     await solver.idle();
     await layers.idle();
@@ -111,11 +110,13 @@ export async function composeBuilds(
 
 function openHistory(
   { buildHistory: table }: Base['database'],
-  { history: kept }: BuilderSettings,
-  tools: { clock: Clock; log: Logger },
+  domain: Rollback,
+  more: { kept: BuilderSettings['history']; clock: Clock; log: Logger },
 ): BuildHistory {
   const platform = formatPlatform(hostPlatform());
-  return new BuildHistory({ table, codec: storedForm, platform, version: ENGINE_VERSION, kept, ...tools });
+  const history = new BuildHistory({ table, codec: storedForm, platform, version: ENGINE_VERSION, ...more });
+  domain.defer('write down builds that have ended', () => history[Symbol.asyncDispose]());
+  return history;
 }
 
 /** A prune takes what both engines keep; steps of the classic builder only where nothing is said that they lack. */
