@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HistoryEvent } from '../../../../api/types/build/history.ts';
+import type { HistoryEvent, HistoryQuestion } from '../../../../api/types/build/history.ts';
 import type { BuildUpdate } from '../../../../api/types/build/status.ts';
 import { limits } from '../../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
@@ -14,7 +14,7 @@ import type { BuildHistoryTable } from '../../../../storage/database/rows.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 
 const { signal } = new AbortController();
-const QUESTION = { ref: '', isActiveOnly: false, endsEarly: true, filters: [], limit: 0 };
+const QUESTION: HistoryQuestion = { ref: '', isActiveOnly: false, endsEarly: true, filters: [], limit: 0 };
 const BEGUN = { frontend: '', attributes: new Map(), exporters: [], trace: undefined };
 const END = { updates: [], response: new Map(), asked: undefined, images: [] };
 
