@@ -42,12 +42,7 @@ export async function composeBuilds(
 ): Promise<{ builds: BuildPort; buildkit: BuildkitPort; buildCache: () => BuildCacheItem[] }> {
   const { images, archives, tarSpools: spools } = parts;
   const { temporary, builds: directory, dataRoot } = instance.paths;
-  const host = {
-    ...parts,
-    spools,
-    resolveUser: (root: number, text: string) => resolveUser(text, readAccountFiles(root)),
-    temporary,
-  };
+  const host = { ...parts, spools, resolveUser: userOf, temporary };
   const { builder } = config;
   const clock = systemClock;
   const table = database.buildRecords;
@@ -106,6 +101,10 @@ export async function composeBuilds(
     buildkit,
     buildCache: () => usageItems(keeper.usage()),
   };
+}
+
+function userOf(root: number, text: string): ReturnType<typeof resolveUser> {
+  return resolveUser(text, readAccountFiles(root));
 }
 
 function openHistory(

@@ -35,8 +35,8 @@ const FETCH_HEAD_BYTES_MAX = 1024 * 1024;
 
 /**
  * A checkout, its files in one file without a name; the clone is gone by then. `keysFor` opens the repository, with
- * files of its own below `scratch`; `checkedOut` is told what came. Throws as `cloneGit`, and invalid_argument for another commit than was asked for
- * and for what is no directory of the repository.
+ * files of its own below `scratch`; `checkedOut` is told what came. Throws as `cloneGit`, and invalid_argument for
+ * another commit than was asked for and for what is no directory of the repository.
  */
 export async function checkOut(
   deps: CheckoutDeps,

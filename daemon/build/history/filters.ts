@@ -18,8 +18,8 @@ const NANOS_PER_SECOND = 1_000_000_000n;
 
 /**
  * `status==error,ref~=ab` means both; of several one is enough, none means all. By the rules of `buildx history ls`:
- * `startedAt`, `completedAt` and `duration` are compared, the others are texts. Throws invalid_argument for what records
- * do not have. Pure.
+ * `startedAt`, `completedAt` and `duration` are compared, the others are texts. Throws invalid_argument for what
+ * records do not have. Pure.
  */
 export function historyTest(filters: readonly string[], nowNano: bigint): Test {
   const tests = filters.map((filter) => {
