@@ -6,8 +6,8 @@ import { receiveStream, type ArchiveSpools, type CameAsStream, type StreamKind }
 
 /**
  * A context by HTTP: a tar, compressed or not, or a Dockerfile. `kindOf` says by the server's `Content-Type` (`''` =
- * none) what it is taken for; what it throws ends the download. `hash` takes the bytes as they come. Throws as `download`
- * and `receiveStream`.
+ * none) what it is taken for; what it throws ends the download. `hash` takes the bytes as they come. Throws as
+ * `download` and `receiveStream`.
  */
 export async function receiveUrl(
   spools: ArchiveSpools,
