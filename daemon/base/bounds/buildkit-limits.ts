@@ -72,6 +72,8 @@ export const buildkitLimits = {
   cacheDocumentBytesMax: 16 * 1024 * 1024,
   cacheRecordsMax: 10_000,
   cachesMax: 32,
+  /** Layers that one build writes to a cache elsewhere at the same time. */
+  cacheUploadsMax: 4,
   /** Operations of a client's graph, and what it may read of a result at once. */
   llbOperationsMax: 10_000,
   llbReadBytesMax: 15 * 1024 * 1024,

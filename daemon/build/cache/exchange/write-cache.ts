@@ -1,4 +1,6 @@
+import { Semaphore } from '../../../base/concurrency/semaphore.ts';
 import { failpoint } from '../../../base/failpoint.ts';
+import { limits } from '../../../base/limits.ts';
 import {
   CACHE_CONFIG_TYPE,
   writeCacheDocument,
@@ -26,12 +28,8 @@ export async function writeCache(
   held: CacheDocument<number>,
   { isImage, elsewhere, diffId, told, signal }: WriteOptions,
 ): Promise<Blob> {
-  const blobs = new Map<number, Blob>();
-  for (const layerId of new Set(held.results.flatMap(({ layers }) => layers))) {
-    blobs.set(layerId, await target.putLayer(layerId, signal));
-    failpoint('build.cache.export.layer');
-    told(`writing layer ${blobs.get(layerId)?.digest}`);
-  }
+  const layerIds = new Set(held.results.flatMap(({ layers }) => layers));
+  const blobs = await putLayers(target, [...layerIds], { told, signal });
   const blobOf = (layerId: number): Blob => blobs.get(layerId) ?? { digest: '', size: 0, mediaType: '' };
   const { results, contentKeys } = mapLayers(held, (layerId): RemoteLayer => ({
     ...blobOf(layerId),
@@ -46,6 +44,33 @@ export async function writeCache(
   const manifest = await target.putManifest(writeCacheManifest(config, all, isImage), signal);
   told(`writing cache manifest ${manifest.digest}`);
   return manifest;
+}
+
+/** Several at a time; in the order of the ids. The first that fails ends the others, and is what is thrown. */
+async function putLayers(
+  target: CacheTarget,
+  layerIds: readonly number[],
+  { told, signal }: Pick<WriteOptions, 'told' | 'signal'>,
+): Promise<Map<number, Blob>> {
+  const slots = new Semaphore(limits.cacheUploadsMax);
+  const stop = new AbortController();
+  const ends = AbortSignal.any([signal, stop.signal]);
+  const put = async (layerId: number): Promise<[number, Blob]> => {
+    try {
+      using _slot = await slots.acquire(ends);
+      const blob = await target.putLayer(layerId, ends);
+      failpoint('build.cache.export.layer');
+      told(`writing layer ${blob.digest}`);
+      return [layerId, blob];
+    } catch (error) {
+      stop.abort(error);
+      throw error;
+    }
+  };
+  // Nothing of it goes on behind the answer.
+  const settled = await Promise.allSettled(layerIds.map(put));
+  stop.signal.throwIfAborted();
+  return new Map(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
 }
 
 async function carriedOver(

@@ -8,6 +8,7 @@ import { CacheImports, type ReadCache } from '../../../../daemon/build/cache/exc
 import type { CacheTarget } from '../../../../daemon/build/cache/exchange/ports.ts';
 import { readCache } from '../../../../daemon/build/cache/exchange/read-cache.ts';
 import { writeCache } from '../../../../daemon/build/cache/exchange/write-cache.ts';
+import { limits } from '../../../../daemon/base/limits.ts';
 import type { Vertex } from '../../../../daemon/build/graph/op.ts';
 import { BuildTree } from '../../../../daemon/build/snapshots/tree.ts';
 import type { RunContext } from '../../../../daemon/build/solver/ports.ts';
@@ -242,4 +243,53 @@ test('what is written is read again, with what was carried over because its laye
     ],
   );
   expect([...read.contentKeys]).toEqual([[key('3'), key('2')]]);
+});
+
+test('layers are written several at a time, in one order; where one fails nothing goes on', async () => {
+  const written: number[] = [];
+  let [running, most] = [0, 0];
+  const target = (fails: number): CacheTarget => ({
+    has: () => Promise.resolve(false),
+    putLayer: async (layerId, ends) => {
+      running += 1;
+      most = Math.max(most, running);
+      // Later ones are faster.
+      for (let turn = layerId; turn < 12; turn += 1) {
+        await new Promise(setImmediate);
+      }
+      running -= 1;
+      ends.throwIfAborted();
+      if (layerId === fails) {
+        throw new Error(`layer ${layerId} is refused`);
+      }
+      written.push(layerId);
+      return { digest: key(String(layerId)), size: 1, mediaType: 'm' };
+    },
+    putBlob: (bytes, mediaType) =>
+      Promise.resolve({ digest: digestOf(bytes), size: bytes.length, mediaType }),
+    putManifest: ({ bytes, mediaType }) =>
+      Promise.resolve({ digest: digestOf(bytes), size: bytes.length, mediaType }),
+    [Symbol.dispose]: () => undefined,
+  });
+  const layers = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const held = { results: [{ key: key('1'), layers, createdMs: 1 }], contentKeys: new Map<string, string>() };
+  const write = async (fails: number): Promise<string> => {
+    const to = target(fails);
+    const options = {
+      isImage: true,
+      elsewhere: [],
+      diffId: (id: number) => key(`b${id}`),
+      told: () => undefined,
+    };
+    return (await writeCache(to, held, { ...options, signal })).digest;
+  };
+  const first = await write(0);
+  expect(most).toBe(limits.cacheUploadsMax);
+  expect(written.toSorted((a, b) => a - b)).toEqual(layers);
+  expect(written).not.toEqual(layers);
+  expect(await write(0)).toBe(first);
+  written.length = 0;
+  await expect(write(2)).rejects.toThrow('layer 2 is refused');
+  expect(running).toBe(0);
+  expect(written.length).toBeLessThan(layers.length - 1);
 });
