@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { ContainerCreateRequest } from '../../api/types/container.ts';
 import type { ProgressMessage, RegistryAuth } from '../../api/types/image.ts';
 import type { Filters } from '../../api/types/requests.ts';
@@ -6,6 +7,7 @@ import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
 import type { StepContainer } from './graph/step-container.ts';
 import type { UsedSource } from './graph/used-source.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
+import type { LayerCompression } from '../../storage/image-archives/oci-documents.ts';
 import type { BuildTree } from './snapshots/tree.ts';
 import type { ComposedFiles } from '../../storage/layers/compose/plan.ts';
 import type { PlacedSpool } from '../../storage/spool/placed-spool.ts';
@@ -55,7 +57,8 @@ export interface LayerBlob extends AsyncDisposable {
   /** sha256:... */
   digest: string;
   bytes: number;
-  read(): AsyncIterable<Buffer>;
+  /** From one of its bytes on; from the first where none is named. */
+  read(from?: number): Readable;
 }
 
 /** What was made by builds and the next ones may take. */
@@ -167,7 +170,7 @@ export interface BuildLayers {
   /** A layer for others; its tar is read as it is stored, or compressed into a file without a name. */
   blob(
     layerId: number,
-    options: { compression: 'gzip' | 'uncompressed'; signal: AbortSignal },
+    options: { compression: LayerCompression; level: number | undefined; signal: AbortSignal },
   ): Promise<LayerBlob>;
   /** Gives an image of this name to the registry that the name names; answers the manifest's digest. */
   push(

@@ -3,7 +3,7 @@ import type { TransformOptions } from 'node:stream';
 import { createGunzip, type ZlibOptions } from 'node:zlib';
 import { EngineError, errorText, invalidArgument } from '../../daemon/base/errors.ts';
 import { formatOf, MAGIC_BYTES, type CompressionFormat } from './formats.ts';
-import { decompressByProgram } from './program.ts';
+import { throughProgram } from './program.ts';
 
 /**
  * Turns what clients and registries send into plain tars before anything of a container's is looked at: gzip in
@@ -55,7 +55,7 @@ export function decompressAs(
   const { name, argv } = format;
   return argv === undefined
     ? gunzip(input, what, inSteps ? IN_STEPS : GUNZIP_OPTIONS)
-    : decompressByProgram(input, {
+    : throughProgram(input, {
         name,
         argv,
         damaged: (why, cause) => damaged(name, what, why, cause),

@@ -27,7 +27,7 @@ type Program = ChildProcessByStdio<Writable, Readable, Readable>;
  * Sends `input` through a program of the host, in an empty environment and without rights. When the reader stops, or
  * fails, the program is killed; it has ended when this has.
  */
-export async function* decompressByProgram(input: Readable, request: ProgramRequest): AsyncGenerator<Buffer> {
+export async function* throughProgram(input: Readable, request: ProgramRequest): AsyncGenerator<Buffer> {
   const path = findProgram(request);
   using started = start(path, request.argv.slice(1));
   const { child } = started;

@@ -1,6 +1,14 @@
-import { createHash } from 'node:crypto';
 import { invariant } from '../../daemon/base/errors.ts';
 import { padding, TAR_END } from '../tar/encode.ts';
+import {
+  annotated,
+  descriptorOf,
+  imageIndex,
+  imageManifest,
+  imageTypes,
+  type LayerCompression,
+  type OciDescriptor,
+} from './oci-documents.ts';
 import { writeHeader } from './tar-writer.ts';
 
 /** A layer's bytes as they are in an archive. */
@@ -15,47 +23,27 @@ export interface OciBlob extends AsyncDisposable {
 export interface OciImage {
   config: Buffer;
   layers: readonly { diffId: string; open: () => Promise<OciBlob> }[];
-  compression: 'gzip' | 'uncompressed';
+  compression: LayerCompression;
   /** Media types of the OCI image specification, else those of Docker. */
   isOci: boolean;
   platform: { os: string; architecture: string; variant?: string };
+  /** Of its manifest, and of what names it. */
   annotations: ReadonlyMap<string, string>;
+  descriptorAnnotations: ReadonlyMap<string, string>;
 }
 
 export interface OciArchiveOptions {
   /** In full: `docker.io/library/app:latest`. */
   names: readonly string[];
-  /** Of each image's descriptor in the index. */
+  /** Of the index of several images, and of what names it. */
   annotations: ReadonlyMap<string, string>;
+  descriptorAnnotations: ReadonlyMap<string, string>;
   /** `manifest.json` as well, which `docker load` reads. */
   hasDockerManifest: boolean;
   /** `config`, `manifest` or `manifest list`; the last one is what the names mean. */
   told: (kind: string, descriptor: OciDescriptor) => void;
 }
 
-export interface OciDescriptor {
-  mediaType: string;
-  digest: string;
-  size: number;
-  annotations?: Record<string, string>;
-  platform?: OciImage['platform'];
-}
-
-/** Of the OCI image specification. */
-export const IMAGE_TYPES = {
-  index: 'application/vnd.oci.image.index.v1+json',
-  manifest: 'application/vnd.oci.image.manifest.v1+json',
-  config: 'application/vnd.oci.image.config.v1+json',
-  gzip: 'application/vnd.oci.image.layer.v1.tar+gzip',
-  uncompressed: 'application/vnd.oci.image.layer.v1.tar',
-};
-const DOCKER = {
-  index: 'application/vnd.docker.distribution.manifest.list.v2+json',
-  manifest: 'application/vnd.docker.distribution.manifest.v2+json',
-  config: 'application/vnd.docker.container.image.v1+json',
-  gzip: 'application/vnd.docker.image.rootfs.diff.tar.gzip',
-  uncompressed: 'application/vnd.docker.image.rootfs.diff.tar',
-};
 const BLOBS = 'blobs/sha256/';
 
 /**
@@ -64,7 +52,7 @@ const BLOBS = 'blobs/sha256/';
  */
 export async function* ociArchive(
   images: readonly OciImage[],
-  { names, annotations, hasDockerManifest, told }: OciArchiveOptions,
+  { names, annotations, descriptorAnnotations, hasDockerManifest, told }: OciArchiveOptions,
 ): AsyncGenerator<Buffer> {
   yield writeHeader({ name: 'blobs/', kind: 'directory', mtime: 0 });
   yield writeHeader({ name: BLOBS, kind: 'directory', mtime: 0 });
@@ -72,7 +60,7 @@ export async function* ociArchive(
   const manifests: OciDescriptor[] = [];
   const items: object[] = [];
   for (const image of images) {
-    const types = image.isOci ? IMAGE_TYPES : DOCKER;
+    const types = imageTypes(image.isOci);
     for (const layer of image.layers) {
       yield* blobs.layer(layer, types[image.compression]);
     }
@@ -83,8 +71,9 @@ export async function* ociArchive(
     const manifest = imageManifest({ types, config, layers, annotations: image.annotations });
     const descriptor = descriptorOf(types.manifest, manifest);
     yield* blobs.bytes(descriptor, manifest);
-    told('manifest', descriptor);
-    manifests.push({ ...descriptor, platform: image.platform });
+    const { platform } = image;
+    manifests.push({ ...descriptor, ...annotated(image.descriptorAnnotations), platform });
+    told('manifest', { ...descriptor, platform });
     items.push({
       Config: blobName(config.digest),
       RepoTags:
@@ -94,13 +83,14 @@ export async function* ociArchive(
   }
   let [root] = manifests;
   if (manifests.length > 1) {
-    const types = images[0]?.isOci === true ? IMAGE_TYPES : DOCKER;
-    const list = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: types.index, manifests }));
-    root = descriptorOf(types.index, list);
-    yield* blobs.bytes(root, list);
+    const types = imageTypes(images[0]?.isOci === true);
+    const list = imageIndex(types, manifests, annotations);
+    const descriptor = descriptorOf(types.index, list);
+    yield* blobs.bytes(descriptor, list);
+    root = { ...descriptor, ...annotated(descriptorAnnotations) };
     told('manifest list', root);
   }
-  yield* file('index.json', indexOf(root === undefined ? [] : [root], names, annotations));
+  yield* file('index.json', indexOf(root === undefined ? [] : [root], names));
   if (hasDockerManifest) {
     yield* file('manifest.json', Buffer.from(JSON.stringify(items)));
   }
@@ -142,60 +132,27 @@ class Blobs {
   }
 }
 
-/** The manifest of an image, its layers bottom first; one that it has twice is there twice. Pure. */
-export function imageManifest({
-  types,
-  config,
-  layers,
-  annotations,
-}: {
-  types: { manifest: string };
-  config: OciDescriptor;
-  layers: readonly OciDescriptor[];
-  annotations: ReadonlyMap<string, string>;
-}): Buffer {
-  const plain = ({ mediaType, digest, size }: OciDescriptor): OciDescriptor => ({ mediaType, digest, size });
-  const manifest = {
-    schemaVersion: 2,
-    mediaType: types.manifest,
-    config: plain(config),
-    layers: layers.map((layer) => plain(layer)),
-    ...(annotations.size > 0 && { annotations: Object.fromEntries(annotations) }),
-  };
-  return Buffer.from(JSON.stringify(manifest));
-}
-
 /** An entry for each name, as containerd writes them. */
-function indexOf(
-  roots: readonly OciDescriptor[],
-  names: readonly string[],
-  annotations: ReadonlyMap<string, string>,
-): Buffer {
-  const own = Object.fromEntries(annotations);
+function indexOf(roots: readonly OciDescriptor[], names: readonly string[]): Buffer {
   const manifests = roots.flatMap((root) =>
     names.length === 0
-      ? [{ ...root, ...(annotations.size > 0 && { annotations: own }) }]
+      ? [root]
       : names.map((name) => ({
           ...root,
           annotations: {
-            ...own,
+            ...root.annotations,
             'io.containerd.image.name': name,
             'org.opencontainers.image.ref.name': name.slice(name.lastIndexOf(':') + 1),
           },
         })),
   );
-  return Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: IMAGE_TYPES.index, manifests }));
+  return imageIndex(imageTypes(true), manifests, new Map());
 }
 
 function* file(name: string, content: Buffer): Generator<Buffer> {
   yield writeHeader({ name, kind: 'file', size: content.length, mtime: 0 });
   yield content;
   yield padding(content.length);
-}
-
-function descriptorOf(mediaType: string, bytes: Buffer): OciDescriptor {
-  const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-  return { mediaType, digest, size: bytes.length };
 }
 
 function blobName(digest: string): string {

@@ -10,6 +10,8 @@ export interface PackRequest {
   diffId: string;
   /** An empty file that gets the blob. */
   fd: number;
+  /** Of zlib, 0 to 9; undefined = the usual one, which makes the blobs that registries have. */
+  level?: number;
 }
 
 /** A layer as registries want it. */
@@ -31,7 +33,7 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
  * `progress` gets the bytes of the tar done so far.
  */
 export function packLayer(
-  { directory, diffId, fd }: PackRequest,
+  { directory, diffId, fd, level = LEVEL }: PackRequest,
   control: { isCanceled(): boolean; progress(bytes: number): void },
 ): PackedLayer {
   const hash = createHash('sha256');
@@ -46,7 +48,7 @@ export function packLayer(
   let block: Buffer[] = [];
   let blockBytes = 0;
   const endBlock = (finishFlush: number): void => {
-    write(deflateRawSync(Buffer.concat(block, blockBytes), { level: LEVEL, finishFlush }));
+    write(deflateRawSync(Buffer.concat(block, blockBytes), { level, finishFlush }));
     block = [];
     blockBytes = 0;
   };

@@ -94,7 +94,7 @@ import type { AppliedLayer, ApplyRequest } from './apply-request.ts';
 import type { Composed, ComposeRequest } from './compose/compose.ts';
 import { inheritDirectories } from './inherit.ts';
 import { layerTarBytes } from './replay.ts';
-import type { PackedLayer } from './pack.ts';
+import type { PackedLayer, PackRequest } from './pack.ts';
 import type { JobOptions, LayerWorkers } from './workers/layer-workers.ts';
 
 /** A layer unpacked into a directory that no row names yet. */
@@ -300,8 +300,14 @@ export class LayerStore {
   }
 
   /** Compresses a layer's tar into an empty file: the same bytes each time. */
-  pack(id: number, diffId: string, fd: number, options: JobOptions): Promise<PackedLayer> {
-    return this.#workers.pack({ directory: this.directory(id), diffId, fd }, options);
+  pack(
+    id: number,
+    diffId: string,
+    fd: number,
+    { level, ...options }: JobOptions & Pick<PackRequest, 'level'>,
+  ): Promise<PackedLayer> {
+    const directory = this.directory(id);
+    return this.#workers.pack({ directory, diffId, fd, ...(level !== undefined && { level }) }, options);
   }
 
   /** Bytes of the tar that `read` gives. */

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { EngineError, isEngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isOccurrence } from '../../daemon/base/occurrence.ts';
@@ -19,7 +20,7 @@ export interface UploadSource {
   digest: string;
   size: number;
   /** The bytes from one on. */
-  read(from: number): Buffer | ReturnType<typeof createReadStream>;
+  read(from: number): Buffer | Readable;
 }
 
 /** A blob in an open file. `sent` is told how far the registry has been given it. */

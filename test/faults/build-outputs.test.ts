@@ -5,6 +5,7 @@ import { TestDaemon } from '../support/engine/daemon.ts';
 import { ControlClient } from '../support/buildkit/control-client.ts';
 import { SessionServer } from '../support/buildkit/session-server.ts';
 import { differences } from '../support/engine/oracle.ts';
+import { TestRegistry } from '../support/registry/registry.ts';
 import { needs } from '../support/needs.ts';
 
 /** Debian's, which builds by BuildKit's protocol. */
@@ -101,6 +102,32 @@ needs(
     await daemon.http.ok('DELETE', '/images/127.0.0.1:1/app:1');
     await isClean();
   });
+
+  it.each(['build.export.config', 'build.export.index'])(
+    '%s fails: an index is not pushed, and nothing of it is left here',
+    async (point) => {
+      const folder = `${daemon.paths.root}/${point}`;
+      mkdirSync(folder);
+      const enter = (...argv: string[]): string[] => daemon.netns.enter(...argv);
+      await using _registry = await TestRegistry.start({ port: 5000, enter });
+      await using server = new SessionServer(folder);
+      using client = new ControlClient(daemon.paths.socket);
+      const content = Buffer.from('FROM scratch\nCOPY Dockerfile /\n');
+      server.list = [
+        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
+      ];
+      const output = { type: 'image', attrs: { name: '127.0.0.1:5000/app:1', push: 'true' } };
+      const options = { platform: 'linux/amd64,linux/arm64' };
+      daemon.arm(`${point}=error(told by a test)`);
+      await expect(client.build(server, [output], options)).rejects.toThrow('told by a test');
+      daemon.arm('');
+      await expect(daemon.http.ok('POST', '/images/create?fromImage=127.0.0.1:5000/app:1')).rejects.toThrow();
+      await isClean();
+      const told = await client.build(server, [output], options);
+      expect(told.get('containerimage.digest')).toMatch(/^sha256:/);
+      await isClean();
+    },
+  );
 
   it('images.build.blob fails: the tarball of an image is not sent, and nothing of it is left', async () => {
     const folder = `${daemon.paths.root}/client`;

@@ -9,6 +9,7 @@ import {
   optional,
   repeated,
   text,
+  type ValueOf,
 } from '../../../daemon/base/wire/protobuf.ts';
 import { definition, platform, status, workerRecord } from './common.ts';
 import { stat } from './session.ts';
@@ -24,6 +25,8 @@ const result = message({
   refs: optional(4, nested(refMap)),
   metadata: mapped(10, bytes),
 });
+export type RefMessage = ValueOf<typeof ref>;
+export type ResultMessage = ValueOf<typeof result>;
 
 const capability = message({ id: field(1, text), enabled: field(2, flag) });
 export const pongResponse = message({

@@ -1,6 +1,6 @@
-import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
+import type { ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import type { BuildDefinition } from '../../types/build/definition.ts';
-import type { FrontendResult } from '../../types/build/ports.ts';
+import type { ResultRef } from '../../types/build/ports.ts';
 import type { definition as message } from '../proto/common.ts';
 
 type DefinitionMessage = ValueOf<typeof message>;
@@ -16,10 +16,10 @@ export function inputsOf(sent: ReadonlyMap<string, DefinitionMessage>): Map<stri
 }
 
 /** A result as a graph. Clients take one that says nothing of its operations for none. */
-export function sentDefinition(made: FrontendResult['definition']): { def?: Sparse<DefinitionMessage> } {
-  return made === undefined
-    ? {}
-    : { def: { def: [...made.operations], metadata: new Map([[made.digest, NO_NOTES]]) } };
+export function sentDefinition(made: ResultRef['definition']): DefinitionMessage | undefined {
+  return (
+    made && { def: [...made.operations], metadata: new Map([[made.digest, NO_NOTES]]), source: NO_SOURCE }
+  );
 }
 
 /** A graph that goes back to the client that sent it. */
@@ -43,6 +43,7 @@ export function messageOf({ operations, notes, files, places }: BuildDefinition)
   };
 }
 
+const NO_SOURCE = { locations: new Map<string, never>(), infos: [] };
 const NO_NOTES = {
   ignoreCache: false,
   description: new Map<string, string>(),

@@ -1,4 +1,3 @@
-import { invalidArgument } from '../../../daemon/base/errors.ts';
 import { LLB_CAPABILITIES } from '../../types/build/capabilities.ts';
 import type { BuildkitPort } from '../../types/build/ports.ts';
 import { empty } from '../proto/common.ts';
@@ -7,8 +6,9 @@ import type { RpcMethod } from '../rpc/server.ts';
 import { workerMessage } from './control.ts';
 import { asBuild, ReturnedError } from './errors.ts';
 import { buildOf } from './build-id.ts';
-import { definitionOf, inputsOf, sentDefinition } from './definition.ts';
+import { definitionOf, inputsOf } from './definition.ts';
 import { unary } from './method.ts';
+import { returnedResults, sentRefs } from './gateway-results.ts';
 import { resultMethods } from './results.ts';
 
 /** What clients may ask of a frontend, in BuildKit's words (frontend/gateway/pb/caps.go). */
@@ -56,23 +56,14 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
         if (!allowResultReturn) {
           return { oldRef: made.ref };
         }
-        const ref = made.ref === '' ? {} : { ref: { id: made.ref, ...sentDefinition(made.definition) } };
-        return { result: { ...ref, metadata: new Map(made.metadata) } };
+        return { result: { ...sentRefs(made), metadata: new Map(made.metadata) } };
       }),
     ],
     [
       'Return',
       unary(returnRequest, empty, async ({ result, error }, { metadata, signal }) => {
-        const refs = [...(result?.refs?.refs.values() ?? [])];
-        if (refs.length > 1) {
-          throw invalidArgument('results of several platforms are not supported');
-        }
-        const ref = result?.ref?.id ?? refs[0]?.id ?? result?.oldRef ?? '';
-        const config = result?.metadata.get('containerimage.config');
         const outcome =
-          error === undefined
-            ? { result: ref, ...(config !== undefined && { config }) }
-            : { error: new ReturnedError(error) };
+          error === undefined ? { results: returnedResults(result) } : { error: new ReturnedError(error) };
         await port.returnResult(buildOf(metadata), outcome, signal);
         return {};
       }),

@@ -47,12 +47,23 @@ export interface FrontendRequest {
   cacheImports?: readonly NamedCache[];
 }
 
-/** What a frontend made; `ref` empty = nothing. */
-export interface FrontendResult {
+/** A result of a build. */
+export interface ResultRef {
   ref: string;
-  metadata: ReadonlyMap<string, Buffer>;
   /** The result as a graph, to be an input of another build; `digest` of its first operation. */
   definition?: { operations: readonly Buffer[]; digest: string };
+}
+
+/** What a frontend made; `ref` empty = nothing, or a result for each of `platforms`, by its name: `linux/arm64`. */
+export interface FrontendResult extends ResultRef {
+  metadata: ReadonlyMap<string, Buffer>;
+  platforms?: ReadonlyMap<string, ResultRef>;
+}
+
+/** What a client has decided on; the configuration is for a result that has none. */
+export interface ReturnedResult {
+  ref: string;
+  config?: Buffer;
 }
 
 /** An image that a client asks for while it makes a graph. */
@@ -132,10 +143,10 @@ export interface BuildkitPort {
   /** Throws not_found where there is no such build, nor comes soon. */
   ping(ref: string, signal: AbortSignal): Promise<void>;
   solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult>;
-  /** What the client has made of it: a reference, nothing, or an error. */
+  /** What the client has made of it: a result for each platform, nothing, or an error. */
   returnResult(
     ref: string,
-    outcome: { result: string; config?: Buffer } | { error: Error },
+    outcome: { results: readonly ReturnedResult[] } | { error: Error },
     signal: AbortSignal,
   ): Promise<void>;
   /** Graphs that the client gave its own build as inputs, by name. */

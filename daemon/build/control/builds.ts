@@ -6,6 +6,7 @@ import type {
   FrontendRequest,
   FrontendResult,
   ImageQuestion,
+  ReturnedResult,
   SessionBuildRequest,
   SolveRequest,
   UsageEntry,
@@ -45,12 +46,12 @@ import { readCacheExports } from './cache-options.ts';
 import { exportCaches } from './export-caches.ts';
 import { EndedBuilds } from './ended-builds.ts';
 import { exportAll } from '../export/export.ts';
-import { exportedImages } from '../export/exported-image.ts';
+import { exportedImages, platformsOf } from '../export/exported-image.ts';
 import type { ExportDeps } from '../export/ports.ts';
 import { readOutputs, type Output } from '../export/read-outputs.ts';
 import { refuseOtherEntitlements } from './entitlements.ts';
 import { buildGraph } from '../llb/graph-build.ts';
-import { refusePlatforms, refuseReturnedPlatforms } from '../export/refuse-platforms.ts';
+import { refusePlatforms } from '../export/refuse-platforms.ts';
 import { RunningBuild, type BuildFacts } from './running-build.ts';
 
 export interface BuildsDeps {
@@ -126,6 +127,7 @@ export class Builds implements BuildkitPort {
         });
       }
       const image = isReturned ? await running.returned() : running.latest;
+      refusePlatforms(platformsOf(image), outputs, caches.exports);
       return running.respond([
         ...(await this.#export(running, image, outputs)),
         ...(await this.#exportCaches(running, image)),
@@ -149,7 +151,6 @@ export class Builds implements BuildkitPort {
   }
 
   async solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult> {
-    refuseReturnedPlatforms(request.options.get('platform'));
     const running = await this.#find(ref, signal);
     const abort = (): void => running.cancel('the client gave the build up');
     signal.addEventListener('abort', abort, { once: true });
@@ -162,7 +163,7 @@ export class Builds implements BuildkitPort {
 
   async returnResult(
     ref: string,
-    outcome: { result: string; config?: Buffer } | { error: Error },
+    outcome: { results: readonly ReturnedResult[] } | { error: Error },
     signal: AbortSignal,
   ): Promise<void> {
     (await this.#find(ref, signal)).return(outcome);
@@ -295,9 +296,11 @@ export class Builds implements BuildkitPort {
 
   /** Until the build ends, for its client and for other builds of it. */
   #keep(running: RunningBuild, image: BuiltImage): FrontendResult {
-    const kept = this.#deps.held.keep(image.tree);
-    running.hold(kept);
-    return { ...running.keep(image), definition: resultDefinition(kept.id) };
+    return running.keep(image, (tree) => {
+      const kept = this.#deps.held.keep(tree);
+      running.hold(kept);
+      return resultDefinition(kept.id);
+    });
   }
 
   #refuseNames(outputs: readonly Output[]): void {

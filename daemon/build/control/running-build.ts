@@ -1,11 +1,24 @@
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
-import type { FrontendRequest, FrontendResult, NamedCache } from '../../../api/types/build/ports.ts';
+import type {
+  FrontendRequest,
+  FrontendResult,
+  NamedCache,
+  ResultRef,
+  ReturnedResult,
+} from '../../../api/types/build/ports.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
+import { formatPlatform } from '../../../storage/image/platform.ts';
+import { allOf, platformOf } from '../export/exported-image.ts';
 import type { BuiltImage } from '../ports.ts';
 import type { CacheExport } from './cache-options.ts';
 import { Vertices } from './vertices.ts';
+
+/** Names of what goes with results, in BuildKit's words (exporter/containerimage/exptypes). */
+const CONFIG = 'containerimage.config';
+const PLATFORMS = 'refs.platforms';
+const NONE = Buffer.alloc(0);
 
 /** Caches elsewhere that a build was asked to fill and to look into. */
 export interface BuildCaches {
@@ -39,6 +52,7 @@ export class RunningBuild {
   response: ReadonlyMap<string, string> = new Map();
   /** What the client gets: its images for all platforms. */
   made: readonly BuiltImage[] = [];
+  #latest: BuiltImage | undefined;
   readonly #returned = withResolvers<BuiltImage | undefined>();
 
   constructor({ session, entitlements, caches, inputs }: BuildFacts, clock: Clock) {
@@ -61,10 +75,26 @@ export class RunningBuild {
   }
 
   /** Keeps an image until the build ends, for a client that will return it. */
-  keep(image: BuiltImage): FrontendResult {
-    const ref = `${this.#results.size}:${image.id}`;
-    this.#results.set(ref, image);
-    return { ref, metadata: new Map([['containerimage.config', image.config]]) };
+  keep(
+    image: BuiltImage,
+    definitionOf: (tree: BuiltImage['tree']) => ResultRef['definition'],
+  ): FrontendResult {
+    this.#held.push(image);
+    this.#latest = image;
+    const all = allOf(image);
+    const kept = all.map((each): [string, ResultRef] => {
+      const ref = `${this.#results.size}:${each.id}`;
+      this.#results.set(ref, each);
+      const definition = definitionOf(each.tree);
+      return [formatPlatform(platformOf(each.config)), { ref, ...(definition && { definition }) }];
+    });
+    const [first] = kept;
+    if (first !== undefined && kept.length === 1) {
+      return { ...first[1], metadata: new Map([[CONFIG, image.config]]) };
+    }
+    const configs = kept.map(([name], at) => [`${CONFIG}/${name}`, all[at]?.config ?? NONE] as const);
+    const metadata = new Map([[PLATFORMS, platformList(all)], ...configs]);
+    return { ref: '', platforms: new Map(kept), metadata };
   }
 
   /** What the client is told. */
@@ -75,21 +105,24 @@ export class RunningBuild {
 
   /** What was kept last. */
   get latest(): BuiltImage | undefined {
-    return [...this.#results.values()].at(-1);
+    return this.#latest;
   }
 
-  /** The client has decided what the build's result is. */
-  return(outcome: { result: string; config?: Buffer } | { error: Error }): void {
+  /** The client has decided what the build's result is. Throws invalid_argument for what is none. */
+  return(outcome: { results: readonly ReturnedResult[] } | { error: Error }): void {
     if ('error' in outcome) {
       this.#returned.reject(outcome.error);
       return;
     }
-    const image = this.#results.get(outcome.result);
-    if (outcome.result !== '' && image === undefined) {
-      throw invalidArgument(`no such reference: ${outcome.result}`);
-    }
-    const { config } = outcome;
-    this.#returned.resolve(config === undefined ? image : (image?.configured?.(config) ?? image));
+    const images = outcome.results.map(({ ref, config }) => {
+      const image = this.#results.get(ref);
+      if (image === undefined) {
+        throw invalidArgument(`no such reference: ${ref}`);
+      }
+      return config === undefined ? image : (image.configured?.(config) ?? image);
+    });
+    const [first, ...others] = images;
+    this.#returned.resolve(first && (others.length === 0 ? first : { ...first, others }));
   }
 
   /** What was kept by this reference. Throws not_found. */
@@ -122,8 +155,19 @@ export class RunningBuild {
   /** Ends what still goes on, lets go of images, and closes what it reports. */
   end(): void {
     this.cancel('the build is over');
-    this.#results.forEach((image) => image[Symbol.dispose]());
     this.#held.forEach((held) => held[Symbol.dispose]());
     this.vertices.end();
   }
+}
+
+/** Which result is for which platform, in their order. Pure. */
+function platformList(images: readonly BuiltImage[]): Buffer {
+  const Platforms = images.map(({ config }) => {
+    const { os, architecture, variant } = platformOf(config);
+    return {
+      ID: formatPlatform(platformOf(config)),
+      Platform: { architecture, os, ...(variant !== undefined && { variant }) },
+    };
+  });
+  return Buffer.from(JSON.stringify({ Platforms }));
 }

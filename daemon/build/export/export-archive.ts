@@ -1,51 +1,103 @@
-import { createHash } from 'node:crypto';
-import { ociArchive, type OciDescriptor } from '../../../storage/image-archives/oci-archive.ts';
+import { ociArchive } from '../../../storage/image-archives/oci-archive.ts';
+import type { OciDescriptor } from '../../../storage/image-archives/oci-documents.ts';
 import {
   canonicalRepository,
   parseReference,
   withDefaultTag,
 } from '../../../storage/references/reference.ts';
+import { clientTarget } from '../cache/exchange/client-cache.ts';
+import { imageIdOf } from '../control/finished-config.ts';
+import type { Vertex } from '../control/vertices.ts';
+import { annotationsOf } from './annotations.ts';
+import { descriptorFact } from './descriptor-fact.ts';
 import type { ExportedImage } from './exported-image.ts';
 import { sendTarball, type ExportTo } from './export-files.ts';
 import type { ExportDeps } from './ports.ts';
+import { putImages } from './put-images.ts';
 import type { ArchiveOutput } from './read-outputs.ts';
 
-/** Gives images to the client as a tarball: layers pass through, one is on disk at a time. */
+/** By which clients offer the directory that an image goes to. */
+const STORE = 'export';
+
+/** Gives images to the client as a tarball, or blob by blob into its directory: one layer is on disk at a time. */
 export async function exportArchive(
-  { layers }: ExportDeps,
+  deps: ExportDeps,
   images: readonly ExportedImage[],
   output: ArchiveOutput,
   to: ExportTo,
 ): Promise<ReadonlyMap<string, string>> {
-  const { format, compression, isOci, annotations } = output;
+  const { format, isTar } = output;
   const names = output.names.map((name) => fullName(name));
   return await to.vertices.run(`exporting to ${format} image format`, async (vertex) => {
-    let last: OciDescriptor | undefined;
-    const given = images.map(({ layerIds, config, platform }) => {
-      const diffIds = layers.diffIds(layerIds);
-      const opened = layerIds.map((layerId, position) => ({
-        diffId: diffIds[position] ?? '',
-        open: () => layers.blob(layerId, { compression, signal: to.signal }),
-      }));
-      return { config, layers: opened, compression, isOci, platform, annotations };
-    });
-    const told = (kind: string, descriptor: OciDescriptor): void => {
-      vertex.progress(`exporting ${kind} ${descriptor.digest}`, { isLast: true });
-      last = kind === 'config' ? last : descriptor;
-    };
     vertex.progress('exporting layers', {});
-    const hasDockerManifest = format === 'docker';
-    const options = { names, annotations: output.descriptorAnnotations, hasDockerManifest, told };
-    await sendTarball(to, ociArchive(given, options), vertex);
+    const root = isTar
+      ? await sendArchive(deps, images, { ...output, names }, { ...to, vertex })
+      : await fillDirectory(deps, images, output, { ...to, vertex });
     vertex.progress('exporting layers', { isLast: true });
-    const config = images[0]?.config ?? '';
-    const configDigest = `sha256:${createHash('sha256').update(config).digest('hex')}`;
+    const [first] = images;
     return new Map([
-      ['containerimage.digest', last?.digest ?? ''],
-      ['containerimage.descriptor', Buffer.from(JSON.stringify(last ?? {})).toString('base64')],
-      ...(images.length === 1 ? [['containerimage.config.digest', configDigest] as const] : []),
+      ['containerimage.digest', root?.digest ?? ''],
+      ...(root === undefined ? [] : [descriptorFact(root)]),
+      ...(first !== undefined && images.length === 1
+        ? [['containerimage.config.digest', imageIdOf(first.config)] as const]
+        : []),
       ...(names.length > 0 ? [['image.name', names.join(',')] as const] : []),
     ]);
+  });
+}
+
+async function sendArchive(
+  { layers }: ExportDeps,
+  images: readonly ExportedImage[],
+  { format, names, annotations, layers: { compression, level, isOci } }: ArchiveOutput,
+  { vertex, ...to }: ExportTo & { vertex: Vertex },
+): Promise<OciDescriptor | undefined> {
+  let last: OciDescriptor | undefined;
+  const given = images.map(({ layerIds, config, platform }) => {
+    const diffIds = layers.diffIds(layerIds);
+    const opened = layerIds.map((layerId, position) => ({
+      diffId: diffIds[position] ?? '',
+      open: () => layers.blob(layerId, { compression, level, signal: to.signal }),
+    }));
+    return {
+      config,
+      layers: opened,
+      compression,
+      isOci,
+      platform,
+      annotations: annotationsOf(annotations, 'manifest', platform),
+      descriptorAnnotations: annotationsOf(annotations, 'manifest-descriptor', platform),
+    };
+  });
+  const told = (kind: string, descriptor: OciDescriptor): void => {
+    vertex.progress(`exporting ${kind} ${descriptor.digest}`, { isLast: true });
+    last = kind === 'config' ? last : descriptor;
+  };
+  const archive = ociArchive(given, {
+    names,
+    annotations: annotationsOf(annotations, 'index'),
+    descriptorAnnotations: annotationsOf(annotations, 'index-descriptor'),
+    hasDockerManifest: format === 'docker',
+    told,
+  });
+  await sendTarball(to, archive, vertex);
+  return last;
+}
+
+/** The client writes `index.json` itself, of what it is told. */
+async function fillDirectory(
+  deps: ExportDeps,
+  images: readonly ExportedImage[],
+  { layers: format, annotations }: ArchiveOutput,
+  { session, vertex, signal }: ExportTo & { vertex: Vertex },
+): Promise<OciDescriptor> {
+  using target = clientTarget(session.content(STORE), deps.caches);
+  return await putImages(deps, target, images, {
+    format,
+    annotations,
+    isByDigest: true,
+    told: (kind, digest) => vertex.progress(`exporting ${kind} ${digest}`, { isLast: true }),
+    signal,
   });
 }
 

@@ -1,12 +1,15 @@
-import type { BuildSession } from '../../../api/types/build/session.ts';
 import { parseReference } from '../../../storage/references/reference.ts';
-import { invalidArgument } from '../../base/errors.ts';
+import type { OciDescriptor } from '../../../storage/image-archives/oci-documents.ts';
+import type { BuildSession } from '../../../api/types/build/session.ts';
+import { invalidArgument, invariant } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { registryOptions } from '../control/import-caches.ts';
+import { imageIdOf } from '../control/finished-config.ts';
 import type { Vertex, Vertices } from '../control/vertices.ts';
+import { descriptorFact } from './descriptor-fact.ts';
 import type { ExportedImage } from './exported-image.ts';
 import type { ExportDeps } from './ports.ts';
-import { pushByDigest } from './push-by-digest.ts';
+import { putImages } from './put-images.ts';
 import type { ImageOutput } from './read-outputs.ts';
 
 interface ImageTo {
@@ -17,60 +20,97 @@ interface ImageTo {
 
 /**
  * Makes the image in the store, with its names, and gives it to their registries where that is asked for; answers what
- * the client is told. What was made stays where a push fails.
+ * the client is told. Several platforms go to registries alone. What was made stays where a push fails.
  */
 export async function exportImage(
   deps: ExportDeps,
-  image: ExportedImage,
-  { names, push }: ImageOutput,
+  images: readonly ExportedImage[],
+  output: ImageOutput,
   to: ImageTo,
 ): Promise<ReadonlyMap<string, string>> {
-  const { layerIds, config } = image;
+  const { names, push } = output;
   if (push === 'digest') {
     names.forEach((name) => refuseTag(name));
   }
   return await to.vertices.run('exporting to image', async (vertex) => {
     vertex.progress('exporting layers', { isLast: true });
-    const given = push === 'digest' ? [] : names;
-    const { id, names: full } = await deps.layers.makeImage({ layerIds, config, names: given });
-    vertex.progress(`writing image ${id}`, { isLast: true });
-    full.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
-    const digest =
+    const [image] = images;
+    invariant(image !== undefined, 'a result without an image');
+    const isOne = images.length === 1;
+    const isStored = output.isStored === true || (output.isStored === 'usual' && isOne);
+    const full = isStored ? await store(deps, image, output, vertex) : names;
+    const pushed =
       push === 'none'
         ? undefined
-        : await pushAll(deps, image, push === 'names' ? full : names, {
-            ...to,
-            vertex,
-            push,
-          });
+        : await pushAll(deps, images, { ...output, isStored }, { ...to, names: full, vertex });
+    const id = imageIdOf(image.config);
     return new Map([
-      ['containerimage.digest', digest ?? id],
-      ['containerimage.config.digest', id],
-      ...(names.length > 0 ? [['image.name', (push === 'digest' ? names : full).join(',')] as const] : []),
+      ['containerimage.digest', pushed?.digest ?? id],
+      ...(pushed?.descriptor === undefined ? [] : [descriptorFact(pushed.descriptor)]),
+      ...(isOne ? [['containerimage.config.digest', id] as const] : []),
+      ...(names.length > 0 ? [['image.name', full.join(',')] as const] : []),
     ]);
   });
 }
 
-/** Answers the manifest's digest, which is the same everywhere. */
+/** Answers the names in full; one that goes to a registry by its digest has none here. */
+async function store(
+  { layers }: ExportDeps,
+  { layerIds, config }: ExportedImage,
+  { names, push }: ImageOutput,
+  vertex: Vertex,
+): Promise<readonly string[]> {
+  const given = push === 'digest' ? [] : names;
+  const { id, names: full } = await layers.makeImage({ layerIds, config, names: given });
+  vertex.progress(`writing image ${id}`, { isLast: true });
+  full.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
+  return push === 'digest' ? names : full;
+}
+
+interface Pushed {
+  digest: string;
+  descriptor: OciDescriptor | undefined;
+}
+
+/** Answers what the names mean now, which is the same everywhere. */
 async function pushAll(
-  { layers, caches }: ExportDeps,
-  image: ExportedImage,
-  names: readonly string[],
-  { session, signal, vertex, push }: ImageTo & { vertex: Vertex; push: 'names' | 'digest' },
-): Promise<string | undefined> {
-  const options = registryOptions({ session, signal });
-  let digest: string | undefined;
+  deps: ExportDeps,
+  images: readonly ExportedImage[],
+  output: ImageOutput & { isStored: boolean },
+  { names, vertex, ...to }: ImageTo & { names: readonly string[]; vertex: Vertex },
+): Promise<Pushed | undefined> {
+  let pushed: Pushed | undefined;
   for (const name of names) {
     vertex.progress('pushing layers', {});
     failpoint('build.export.push');
-    digest =
-      push === 'names'
-        ? await layers.push(name, options)
-        : await pushByDigest(caches, image, { name, diffIds: layers.diffIds(image.layerIds), options });
+    pushed = await pushOne(deps, images, output, { ...to, name, vertex });
     vertex.progress('pushing layers', { isLast: true });
-    vertex.progress(`pushing manifest for ${name}@${digest}`, { isLast: true });
+    vertex.progress(`pushing manifest for ${name}@${pushed.digest}`, { isLast: true });
   }
-  return digest;
+  return pushed;
+}
+
+async function pushOne(
+  deps: ExportDeps,
+  images: readonly ExportedImage[],
+  { push, layers: format, annotations, isStored }: ImageOutput & { isStored: boolean },
+  { session, signal, name, vertex }: ImageTo & { name: string; vertex: Vertex },
+): Promise<Pushed> {
+  const options = registryOptions({ session, signal });
+  const isUsual = !format.isOci && !format.isForced && annotations.length === 0;
+  if (push === 'names' && isStored && isUsual) {
+    // As `docker push` does it: what is there is known to be, and the image has the digest.
+    return { digest: await deps.layers.push(name, options), descriptor: undefined };
+  }
+  using target = await deps.caches.registryTarget(name, options);
+  const descriptor = await putImages(deps, target, images, {
+    format,
+    annotations,
+    isByDigest: push === 'digest',
+    told: (kind, digest) => vertex.progress(`exporting ${kind} ${digest}`, { isLast: true }),
+    signal,
+  });
+  return { digest: descriptor.digest, descriptor };
 }
 
 function refuseTag(name: string): void {

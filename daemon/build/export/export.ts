@@ -1,4 +1,5 @@
-import { invariant, unreachable } from '../../base/errors.ts';
+import { unreachable } from '../../base/errors.ts';
+import { refuseAnnotations } from './annotations.ts';
 import { datedConfig } from './dated-config.ts';
 import { exportArchive } from './export-archive.ts';
 import { exportFiles, type ExportTo } from './export-files.ts';
@@ -31,18 +32,17 @@ async function exportOne(
   output: Output,
   to: ExportTo,
 ): Promise<ReadonlyMap<string, string>> {
+  const platforms = images.map(({ platform }) => platform);
   switch (output.kind) {
-    case 'image': {
-      const [image] = images;
-      // Several were refused before the build began.
-      invariant(image !== undefined && images.length === 1, `${images.length} images for the store`);
-      return await exportImage(deps, image, output, to);
-    }
+    case 'image':
+      refuseAnnotations(output.annotations, platforms);
+      return await exportImage(deps, images, output, to);
     case 'local':
     case 'tar':
       await exportFiles(deps, images, output, to);
       return new Map();
     case 'archive':
+      refuseAnnotations(output.annotations, platforms);
       return await exportArchive(deps, images, output, to);
     default:
       return unreachable(output);

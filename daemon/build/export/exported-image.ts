@@ -1,5 +1,5 @@
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
-import type { Platform } from '../../../storage/image/platform.ts';
+import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { notImplemented } from '../../base/errors.ts';
 import type { BuiltImage } from '../ports.ts';
 import { layersOfTree } from '../snapshots/tree.ts';
@@ -18,12 +18,31 @@ export interface ExportedImage {
  * are no layers.
  */
 export function exportedImages(image: BuiltImage): ExportedImage[] {
-  return [image, ...(image.others ?? [])].map(({ tree, config, epochSeconds }) => {
+  return allOf(image).map(({ tree, config, epochSeconds }) => {
     if (tree?.content.kind === 'files') {
       throw notImplemented('a directory without any step is not supported as the result of a build');
     }
-    const { os, architecture, variant } = parseImageConfig(config, 'image');
-    const platform = { os, architecture, ...(variant !== '' && { variant }) };
-    return { layerIds: layersOfTree(tree), config, platform, epochSeconds };
+    return { layerIds: layersOfTree(tree), config, platform: platformOf(config), epochSeconds };
   });
+}
+
+/** `linux/amd64,linux/arm64`; undefined = no image. */
+export function platformsOf(image: BuiltImage | undefined): string | undefined {
+  return (
+    image &&
+    allOf(image)
+      .map(({ config }) => formatPlatform(platformOf(config)))
+      .join(',')
+  );
+}
+
+/** One for each platform. */
+export function allOf(image: BuiltImage): readonly BuiltImage[] {
+  return [image, ...(image.others ?? [])];
+}
+
+/** That an image says of itself in its configuration. */
+export function platformOf(config: Buffer): Platform {
+  const { os, architecture, variant } = parseImageConfig(config, 'image');
+  return { os, architecture, ...(variant !== '' && { variant }) };
 }

@@ -8,7 +8,7 @@ import type { BuildLayers } from '../ports.ts';
 /** What results of builds are given out with. */
 export interface ExportDeps extends RootMaker {
   layers: BuildLayers;
-  caches: Pick<CacheLayers, 'registryTarget'>;
+  caches: Pick<CacheLayers, 'registryTarget' | 'pack'>;
   archives: {
     /** `done`: the descriptors of the request may be closed. */
     tar(request: TarRequest, done: () => void): Readable;

@@ -1,4 +1,7 @@
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
+import { takeAnnotations, type Annotation } from './annotations.ts';
+import { takeLayerFormat, type LayerFormat } from './layer-format.ts';
+import { OptionsLeft } from './options-left.ts';
 
 /** As a client names it, with its attributes. */
 export interface AskedOutput {
@@ -20,25 +23,28 @@ export interface FilesOutput {
   epochSeconds: number | undefined;
 }
 
-/** An image in the store. */
+/** An image in the store, in registries, or in both. */
 export interface ImageOutput {
   kind: 'image';
   names: readonly string[];
   /** It goes to the registries of its names, too; by its digest alone: it has no name then, here and there. */
   push: 'none' | 'names' | 'digest';
+  /** `usual`: where the store can hold it. */
+  isStored: boolean | 'usual';
+  /** As it is pushed. */
+  layers: LayerFormat;
+  annotations: readonly Annotation[];
   epochSeconds: number | undefined;
 }
 
-/** A tarball of the image. */
+/** An image as a tarball, or as a layout in a directory of the client. */
 export interface ArchiveOutput {
   kind: 'archive';
   format: 'oci' | 'docker';
   names: readonly string[];
-  compression: 'uncompressed' | 'gzip';
-  isOci: boolean;
-  /** Of the manifest, and of its descriptor in `index.json`. */
-  annotations: ReadonlyMap<string, string>;
-  descriptorAnnotations: ReadonlyMap<string, string>;
+  isTar: boolean;
+  layers: LayerFormat;
+  annotations: readonly Annotation[];
   epochSeconds: number | undefined;
 }
 
@@ -53,35 +59,40 @@ export function readOutputs(asked: readonly AskedOutput[]): Output[] {
 }
 
 function readOutput({ type, attributes }: AskedOutput): Output {
-  const left = new Map(attributes);
+  const left = new OptionsLeft(attributes);
   const output = outputOf(type, left);
-  for (const [name, value] of left) {
-    throw notImplemented(`exporter ${type}: option ${name}=${value} is not supported`);
-  }
+  left.refuse(type);
   return output;
 }
 
 /** Takes what it reads from `left`. */
-function outputOf(type: string, left: Map<string, string>): Output {
+function outputOf(type: string, left: OptionsLeft): Output {
   if (type !== 'moby') {
     // Where the client puts it; some tell the engine.
-    left.delete('dest');
+    left.take('dest');
   }
-  const epochSeconds = readEpoch('source-date-epoch', take(left, 'source-date-epoch'));
+  const epochSeconds = readEpoch('source-date-epoch', left.take('source-date-epoch'));
   switch (type) {
     case 'moby':
       // What compose says of each image that it does not push.
-      only(left, 'push', ['false', '0']);
-      only(left, 'load', ['true', '1']);
+      left.only('load', ['true', '1']);
       // Clients that use it push by themselves afterwards.
-      flagOf(left, 'push', false);
-      return { kind: 'image', names: namesOf(left), push: 'none', epochSeconds };
+      left.flag('push', false);
+      return {
+        kind: 'image',
+        names: namesOf(left),
+        push: 'none',
+        isStored: true,
+        layers: takeLayerFormat(type, new OptionsLeft(new Map()), { isOci: false, hasAnnotations: false }),
+        annotations: [],
+        epochSeconds,
+      };
     case 'image':
       return imageOf(left, epochSeconds);
     case 'local':
     case 'tar':
-      only(left, 'mode', ['copy']);
-      return { kind: type, isSplit: flagOf(left, 'platform-split', true), epochSeconds };
+      left.only('mode', ['copy']);
+      return { kind: type, isSplit: left.flag('platform-split', true), epochSeconds };
     case 'oci':
     case 'docker':
       return archiveOf(type, left, epochSeconds);
@@ -90,15 +101,12 @@ function outputOf(type: string, left: Map<string, string>): Output {
   }
 }
 
-function imageOf(left: Map<string, string>, epochSeconds: number | undefined): ImageOutput {
-  // An image of the engine is stored and unpacked; registries get gzip, and media types of Docker.
-  only(left, 'store', ['true', '1']);
-  only(left, 'unpack', ['true', '1']);
-  only(left, 'compression', ['gzip']);
-  only(left, 'force-compression', ['false', '0']);
-  only(left, 'oci-mediatypes', ['false', '0']);
-  const isPushed = flagOf(left, 'push', false);
-  const isByDigest = flagOf(left, 'push-by-digest', false);
+function imageOf(left: OptionsLeft, epochSeconds: number | undefined): ImageOutput {
+  const isStored = left.all.has('store') ? left.flag('store', true) : 'usual';
+  // What is stored is files already.
+  left.flag('unpack', true);
+  const isPushed = left.flag('push', false);
+  const isByDigest = left.flag('push-by-digest', false);
   const names = namesOf(left);
   if (isPushed && names.length === 0) {
     throw invalidArgument('exporter image: push=true needs a name');
@@ -106,33 +114,31 @@ function imageOf(left: Map<string, string>, epochSeconds: number | undefined): I
   if (isByDigest && !isPushed) {
     throw invalidArgument('exporter image: push-by-digest=true needs push=true');
   }
-  return { kind: 'image', names, push: isByDigest ? 'digest' : isPushed ? 'names' : 'none', epochSeconds };
+  const annotations = takeAnnotations(left.all);
+  const layers = takeLayerFormat('image', left, { isOci: false, hasAnnotations: annotations.length > 0 });
+  if (
+    !isPushed &&
+    (annotations.length > 0 || layers.isOci || layers.compression !== 'gzip' || layers.isForced)
+  ) {
+    throw notImplemented(
+      'exporter image: annotations, compression and oci-mediatypes are of an image that is pushed: ' +
+        'the store has none (push=true, or type=oci)',
+    );
+  }
+  const push = isByDigest ? 'digest' : isPushed ? 'names' : 'none';
+  return { kind: 'image', names, push, isStored, layers, annotations, epochSeconds };
 }
 
 function archiveOf(
   format: 'oci' | 'docker',
-  left: Map<string, string>,
+  left: OptionsLeft,
   epochSeconds: number | undefined,
 ): ArchiveOutput {
-  only(left, 'tar', ['true', '1']);
-  const compression = take(left, 'compression');
-  if (compression !== '' && compression !== 'gzip' && compression !== 'uncompressed') {
-    throw notImplemented(`exporter ${format}: compression ${compression} is not supported`);
-  }
-  // Every layer is stored the same way as it is: there is none that would stay in another format.
-  flagOf(left, 'force-compression', false);
-  const isOci = flagOf(left, 'oci-mediatypes', format === 'oci');
-  const names = namesOf(left);
-  return {
-    kind: 'archive',
-    format,
-    names,
-    compression: compression === '' ? 'gzip' : compression,
-    isOci,
-    annotations: annotationsOf(left, ['annotation.', 'annotation-manifest.']),
-    descriptorAnnotations: annotationsOf(left, ['annotation-manifest-descriptor.']),
-    epochSeconds,
-  };
+  const isTar = left.flag('tar', true);
+  const annotations = takeAnnotations(left.all);
+  const usual = { isOci: format === 'oci', hasAnnotations: annotations.length > 0 };
+  const layers = takeLayerFormat(format, left, usual);
+  return { kind: 'archive', format, names: namesOf(left), isTar, layers, annotations, epochSeconds };
 }
 
 /** A number of seconds since 1970; `''` = not said. Throws invalid_argument. Pure. */
@@ -147,38 +153,9 @@ export function readEpoch(name: string, value: string): number | undefined {
   return seconds;
 }
 
-function annotationsOf(left: Map<string, string>, prefixes: readonly string[]): Map<string, string> {
-  const found = [...left].flatMap(([key, value]) => {
-    const prefix = prefixes.find((each) => key.startsWith(each));
-    return prefix === undefined ? [] : [{ key, name: key.slice(prefix.length), value }];
-  });
-  found.forEach(({ key }) => left.delete(key));
-  return new Map(found.map(({ name, value }) => [name, value]));
-}
-
-function namesOf(left: Map<string, string>): string[] {
-  return take(left, 'name')
+function namesOf(left: OptionsLeft): string[] {
+  return left
+    .take('name')
     .split(',')
     .filter((name) => name !== '');
-}
-
-function flagOf(left: Map<string, string>, name: string, usual: boolean): boolean {
-  const value = take(left, name);
-  if (!/^(?:|1|t|true|0|f|false)$/i.test(value)) {
-    throw invalidArgument(`option ${name}=${value}: must be true or false`);
-  }
-  return value === '' ? usual : /^(?:1|t)/i.test(value);
-}
-
-/** Leaves what has another value, which is refused by its name. */
-function only(left: Map<string, string>, name: string, values: readonly string[]): void {
-  if (values.includes(left.get(name) ?? '')) {
-    left.delete(name);
-  }
-}
-
-function take(left: Map<string, string>, name: string): string {
-  const value = left.get(name) ?? '';
-  left.delete(name);
-  return value;
 }

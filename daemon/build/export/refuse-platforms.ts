@@ -4,7 +4,8 @@ import type { CacheExport } from '../control/cache-options.ts';
 
 /**
  * Throws not_implemented where a build for several platforms (`linux/amd64,linux/arm64`) cannot go: an image of the
- * store has one platform, `docker load` reads one, and a cache that is exported is that of one. Pure.
+ * store has one platform (registries take an index), `docker load` reads one, and a cache that is exported is that of
+ * one. Pure.
  */
 export function refusePlatforms(
   platform: string | undefined,
@@ -15,12 +16,15 @@ export function refusePlatforms(
     return;
   }
   const refused = outputs.find(
-    (output) => output.kind === 'image' || (output.kind === 'archive' && output.format === 'docker'),
+    (output) =>
+      (output.kind === 'image' && (output.push === 'none' || output.isStored === true)) ||
+      (output.kind === 'archive' && output.format === 'docker'),
   );
   if (refused !== undefined) {
     const name = refused.kind === 'archive' ? refused.format : refused.kind;
     throw notImplemented(
-      `exporter ${name}: several platforms at once are not supported: ${platform} (type=oci has them)`,
+      `exporter ${name}: several platforms at once are not supported: ${platform} ` +
+        '(type=oci has them, and type=image,push=true where the store need not)',
     );
   }
   const cache = caches.find(({ type }) => type !== 'inline');
@@ -28,12 +32,5 @@ export function refusePlatforms(
     throw notImplemented(
       `cache export ${cache.type}: several platforms at once are not supported: ${platform}`,
     );
-  }
-}
-
-/** The same of a client that is the frontend itself: results are given back to it one at a time. Pure. */
-export function refuseReturnedPlatforms(platform: string | undefined): void {
-  if (platform?.includes(',') === true) {
-    throw notImplemented(`several platforms at once are not supported by a gateway client: ${platform}`);
   }
 }

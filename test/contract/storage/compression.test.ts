@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { decompress } from '../../../storage/compression/decompress.ts';
-import { decompressByProgram } from '../../../storage/compression/program.ts';
+import { throughProgram } from '../../../storage/compression/program.ts';
 import { invalidArgument } from '../../../daemon/base/errors.ts';
 import { COMPRESSORS, compressed, type Compressor } from '../../support/images/compressors.ts';
 import { collect, ImagesRig, inPieces } from '../../support/images/images-rig.ts';
@@ -66,7 +66,7 @@ describe('decompression', () => {
   test('a program that the host does not have is named', async () => {
     const request = { name: 'lzip', argv: ['lzip', '-d'], what: 'load' } as const;
     await expect(
-      collect(decompressByProgram(inPieces(PLAIN), { ...request, damaged: (why) => new Error(why) })),
+      collect(throughProgram(inPieces(PLAIN), { ...request, damaged: (why) => new Error(why) })),
     ).rejects.toMatchObject({
       code: 'not_implemented',
       message: 'load: lzip needs the program lzip, which this host does not have',

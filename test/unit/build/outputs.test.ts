@@ -1,45 +1,106 @@
 import { expect, test } from 'vitest';
+import {
+  annotationsOf,
+  refuseAnnotations,
+  type AnnotatedPlace,
+} from '../../../daemon/build/export/annotations.ts';
 import { datedConfig } from '../../../daemon/build/export/dated-config.ts';
-import { refusePlatforms, refuseReturnedPlatforms } from '../../../daemon/build/export/refuse-platforms.ts';
+import { refusePlatforms } from '../../../daemon/build/export/refuse-platforms.ts';
 import { readEpoch, readOutputs } from '../../../daemon/build/export/read-outputs.ts';
 
 const asked = (type: string, attributes: Record<string, string> = {}): Parameters<typeof readOutputs>[0] => [
   { type, attributes: new Map(Object.entries(attributes)) },
 ];
 
+const USUAL = { compression: 'gzip', level: undefined, isForced: false, isOci: false };
+
 test('outputs are read with their options', () => {
   expect(readOutputs([])).toEqual([]);
   expect(readOutputs(asked('cacheonly'))).toEqual([]);
+  const image = { kind: 'image', layers: USUAL, annotations: [], epochSeconds: undefined };
   expect(readOutputs(asked('moby', { name: 'a,b:2', push: 'true' }))).toEqual([
-    { kind: 'image', names: ['a', 'b:2'], push: 'none', epochSeconds: undefined },
+    { ...image, names: ['a', 'b:2'], push: 'none', isStored: true },
+  ]);
+  expect(readOutputs(asked('image', { name: 'a', unpack: 'false', 'force-compression': 'false' }))).toEqual([
+    { ...image, names: ['a'], push: 'none', isStored: 'usual' },
+  ]);
+  expect(
+    readOutputs(asked('image', { name: 'a', push: 'true', store: 'false', compression: 'zstd' })),
+  ).toEqual([
+    {
+      ...image,
+      names: ['a'],
+      push: 'names',
+      isStored: false,
+      layers: { compression: 'zstd', level: undefined, isForced: true, isOci: true },
+    },
   ]);
   expect(readOutputs(asked('local', { dest: 'out', 'source-date-epoch': '5' }))).toEqual([
     { kind: 'local', isSplit: true, epochSeconds: 5 },
   ]);
-  expect(
-    readOutputs(asked('docker', { name: 'a', compression: 'uncompressed', 'annotation-manifest.k': 'v' })),
-  ).toEqual([
+  const attributes = { name: 'a', compression: 'gzip', 'compression-level': '9', tar: 'false' };
+  expect(readOutputs(asked('docker', attributes))).toEqual([
     {
       kind: 'archive',
       format: 'docker',
       names: ['a'],
-      compression: 'uncompressed',
-      isOci: false,
-      annotations: new Map([['k', 'v']]),
-      descriptorAnnotations: new Map(),
+      isTar: false,
+      layers: { compression: 'gzip', level: 9, isForced: true, isOci: false },
+      annotations: [],
       epochSeconds: undefined,
     },
   ]);
 });
 
+test('annotations say what they are of; what is said of a platform goes first', () => {
+  const [output] = readOutputs(
+    asked('oci', {
+      'annotation.a': '1',
+      'annotation-manifest[linux/arm64].a': '2',
+      'annotation-manifest-descriptor.b.c': '3',
+      'annotation-index.d': '4',
+      'annotation-index-descriptor.e': '5',
+    }),
+  );
+  const annotations = output?.kind === 'archive' ? output.annotations : [];
+  const of = (place: AnnotatedPlace, architecture?: string): object =>
+    Object.fromEntries(
+      annotationsOf(
+        annotations,
+        place,
+        architecture === undefined ? undefined : { os: 'linux', architecture },
+      ),
+    );
+  expect(of('manifest', 'amd64')).toEqual({ a: '1' });
+  expect(of('manifest', 'arm64')).toEqual({ a: '2' });
+  expect(of('manifest-descriptor', 'arm64')).toEqual({ 'b.c': '3' });
+  expect(of('index')).toEqual({ d: '4' });
+  expect(of('index-descriptor')).toEqual({ e: '5' });
+  const platforms = ['amd64', 'arm64'].map((architecture) => ({ os: 'linux', architecture }));
+  expect(() => refuseAnnotations(annotations, platforms)).not.toThrow();
+  expect(() => refuseAnnotations(annotations, platforms.slice(0, 1))).toThrow(
+    'index annotations not supported for single platform export',
+  );
+  const own = annotations.filter(({ place }) => place === 'manifest');
+  expect(() => refuseAnnotations(own, platforms.slice(0, 1))).toThrow(
+    'annotation a is for linux/arm64, the result is for linux/amd64',
+  );
+});
+
 test.each([
   ['other', {}, 'exporter other is not supported'],
-  ['image', { store: 'false' }, 'exporter image: option store=false is not supported'],
+  ['image', { 'name-canonical': 'true' }, 'exporter image: option name-canonical=true is not supported'],
+  ['image', { 'annotation.a': 'b' }, 'exporter image: annotations, compression and oci-mediatypes are of an'],
+  ['image', { compression: 'zstd' }, 'exporter image: annotations, compression and oci-mediatypes are of an'],
   ['image', { 'push-by-digest': 'true', name: 'a' }, 'exporter image: push-by-digest=true needs push=true'],
   ['moby', { 'rewrite-timestamp': 'true' }, 'exporter moby: option rewrite-timestamp=true is not supported'],
+  ['moby', { 'annotation.a': 'b' }, 'exporter moby: option annotation.a=b is not supported'],
   ['local', { mode: 'delete' }, 'exporter local: option mode=delete is not supported'],
   ['oci', { compression: 'estargz' }, 'exporter oci: compression estargz is not supported'],
-  ['oci', { 'annotation-index.a': 'b' }, 'exporter oci: option annotation-index.a=b is not supported'],
+  ['oci', { 'compression-level': '10' }, 'option compression-level=10: gzip has 0 to 9'],
+  ['oci', { compression: 'uncompressed', 'compression-level': '1' }, 'uncompressed has no levels'],
+  ['oci', { 'annotation-index[linux/amd64].a': 'b' }, 'an index has no platform'],
+  ['oci', { 'annotation-layer.a': 'b' }, 'exporter oci: option annotation-layer.a=b is not supported'],
   ['oci', { 'oci-mediatypes': 'maybe' }, 'option oci-mediatypes=maybe: must be true or false'],
 ])('output %s with %o is refused by name', (type, attributes, message) => {
   expect(() => readOutputs(asked(type, attributes))).toThrow(message);
@@ -81,5 +142,11 @@ test('several platforms at once go where there is room for them', () => {
     'exporter image: several platforms at once are not supported: linux/amd64,linux/arm64',
   );
   expect(() => refusePlatforms(both, readOutputs(asked('docker')), [])).toThrow('exporter docker: several');
-  expect(() => refuseReturnedPlatforms(both)).toThrow('several platforms at once are not supported');
+  const pushed = { name: 'a', push: 'true' };
+  expect(() => refusePlatforms(both, readOutputs(asked('image', pushed)), [])).not.toThrow();
+  for (const attributes of [{}, { ...pushed, store: 'true' }]) {
+    expect(() => refusePlatforms(both, readOutputs(asked('image', attributes)), [])).toThrow(
+      'exporter image: several',
+    );
+  }
 });

@@ -5,7 +5,7 @@ import type { GrowingSpool } from '../../../../storage/spool/growing-spool.ts';
 import { EngineError, invalidArgument, notFound } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Blob } from './manifest.ts';
-import type { CacheLayers, CacheSource, CacheTarget } from './ports.ts';
+import type { CacheLayers, CacheSource, ImageTarget } from './ports.ts';
 
 const GZIP_LAYER = 'application/vnd.oci.image.layer.v1.tar+gzip';
 /** Bytes of one message to the client. */
@@ -31,7 +31,7 @@ export function clientSource(content: ClientContent): CacheSource {
 }
 
 /** A directory of the client as the place where a cache goes. What it calls it is the client's. */
-export function clientTarget(content: ClientContent, layers: Pick<CacheLayers, 'pack'>): CacheTarget {
+export function clientTarget(content: ClientContent, layers: Pick<CacheLayers, 'pack'>): ImageTarget {
   const put = async (bytes: Buffer, mediaType: string, signal: AbortSignal): Promise<Blob> => {
     const digest = digestOf(bytes);
     const blob = { digest, size: bytes.length, mediaType };
@@ -53,6 +53,10 @@ export function clientTarget(content: ClientContent, layers: Pick<CacheLayers, '
       });
       await write(content, { digest, size }, stream, signal);
       return { digest, size, mediaType: GZIP_LAYER };
+    },
+    putStream: async ({ digest, bytes: size, read }, mediaType, signal) => {
+      await write(content, { digest, size }, read(), signal);
+      return { digest, size, mediaType };
     },
     putBlob: put,
     putManifest: ({ bytes, mediaType }, signal) => put(bytes, mediaType, signal),

@@ -1,6 +1,6 @@
 import type { RegistryAuth } from '../../../../api/types/image.ts';
 import type { LayerSource } from '../../../images/pull/layer-source.ts';
-import type { PinnedLayers } from '../../ports.ts';
+import type { LayerBlob, PinnedLayers } from '../../ports.ts';
 import type { RemoteLayer } from './document.ts';
 import type { Blob } from './manifest.ts';
 
@@ -29,6 +29,12 @@ export interface CacheTarget extends Disposable {
   ): Promise<Blob>;
 }
 
+/** Where images may go, too. */
+export interface ImageTarget extends CacheTarget {
+  /** A layer that was packed for it. */
+  putStream(blob: LayerBlob, mediaType: string, signal: AbortSignal): Promise<Blob>;
+}
+
 /** A layer's tar, compressed. */
 export interface PackedLayerFile extends AsyncDisposable {
   fd: number;
@@ -45,7 +51,7 @@ export interface RegistryOptions {
 export interface CacheLayers {
   /** Throws invalid_argument for what is no reference. */
   registrySource(reference: string, options: RegistryOptions): Promise<CacheSource>;
-  registryTarget(reference: string, options: RegistryOptions): Promise<CacheTarget>;
+  registryTarget(reference: string, options: RegistryOptions): Promise<ImageTarget>;
   /** The configuration of an image of this name that is here. */
   configOf(reference: string): Buffer | undefined;
   /** Brings the layers that are not here, digests checked. Nothing is left where it fails. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Blob } from '../../../build/cache/exchange/manifest.ts';
-import type { CacheSource, CacheTarget, RegistryOptions } from '../../../build/cache/exchange/ports.ts';
+import type { CacheSource, ImageTarget, RegistryOptions } from '../../../build/cache/exchange/ports.ts';
 import { connectRegistry } from '../../../../storage/registry/connect.ts';
 import { hasBlob, putManifest, uploadBlob } from '../../../../storage/registry/push-repository.ts';
 import { RemoteRepository } from '../../../../storage/registry/repository.ts';
@@ -43,12 +43,18 @@ export async function openTarget(
   context: PushContext,
   name: string,
   options: RegistryOptions,
-): Promise<CacheTarget> {
+): Promise<ImageTarget> {
   const opened = await connect(context, name, { ...options, actions: 'pull,push' });
   const { repository, reference, domain } = opened;
   return {
     has: async ({ digest }, signal) => await hasBlob(repository, digest, signal),
     putLayer: async (layerId, signal) => await pushLayer(context, layerId, { repository, domain, signal }),
+    putStream: async ({ digest, bytes: size, read }, mediaType, signal) => {
+      if (!(await hasBlob(repository, digest, signal))) {
+        await uploadBlob(repository, { digest, size, read }, { signal });
+      }
+      return { digest, size, mediaType };
+    },
     putBlob: async (bytes, mediaType, signal) => {
       const blob = blobOf(bytes, mediaType);
       if (!(await hasBlob(repository, blob.digest, signal))) {

@@ -1,0 +1,99 @@
+import {
+  annotated,
+  imageIndex,
+  imageManifest,
+  imageTypes,
+  type ImageTypes,
+  type OciDescriptor,
+} from '../../../storage/image-archives/oci-documents.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import type { Blob } from '../cache/exchange/manifest.ts';
+import type { ImageTarget } from '../cache/exchange/ports.ts';
+import { annotationsOf, type Annotation } from './annotations.ts';
+import type { ExportedImage } from './exported-image.ts';
+import type { LayerFormat } from './layer-format.ts';
+import type { ExportDeps } from './ports.ts';
+
+export interface PutOptions {
+  format: LayerFormat;
+  annotations: readonly Annotation[];
+  /** What the images are called there is their digest alone. */
+  isByDigest: boolean;
+  told: (kind: 'layer' | 'config' | 'manifest' | 'manifest list', digest: string) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Gives images to a registry or to a directory of the client: layers, then what says what they are, then its name, so
+ * that one that is cut off is the one before. Several platforms have an index. Answers what the name means.
+ */
+export async function putImages(
+  { layers }: Pick<ExportDeps, 'layers'>,
+  target: ImageTarget,
+  images: readonly ExportedImage[],
+  options: PutOptions,
+): Promise<OciDescriptor> {
+  const { format, annotations, isByDigest, told, signal } = options;
+  const types = imageTypes(format.isOci);
+  const manifests: OciDescriptor[] = [];
+  const known = new Map<string, OciDescriptor>();
+  for (const image of images) {
+    const { platform } = image;
+    const diffIds = layers.diffIds(image.layerIds);
+    for (const [position, layerId] of image.layerIds.entries()) {
+      const diffId = diffIds[position] ?? '';
+      if (!known.has(diffId)) {
+        known.set(diffId, await putLayer({ layers }, target, layerId, { ...options, types }));
+        told('layer', known.get(diffId)?.digest ?? '');
+      }
+    }
+    const config = await target.putBlob(image.config, types.config, signal);
+    failpoint('build.export.config');
+    told('config', config.digest);
+    const bytes = imageManifest({
+      types,
+      config: plain(config),
+      layers: diffIds.flatMap((diffId) => known.get(diffId) ?? []),
+      annotations: annotationsOf(annotations, 'manifest', platform),
+    });
+    const isNamed = !isByDigest && images.length === 1;
+    const manifest = { bytes, mediaType: types.manifest };
+    const { digest } = await target.putManifest(manifest, signal, isNamed ? undefined : { isByDigest: true });
+    told('manifest', digest);
+    const own = annotated(annotationsOf(annotations, 'manifest-descriptor', platform));
+    manifests.push({ mediaType: types.manifest, digest, size: bytes.length, ...own, platform });
+  }
+  const [only] = manifests;
+  if (only !== undefined && manifests.length === 1) {
+    return only;
+  }
+  failpoint('build.export.index');
+  const index = {
+    bytes: imageIndex(types, manifests, annotationsOf(annotations, 'index')),
+    mediaType: types.index,
+  };
+  const put = await target.putManifest(index, signal, isByDigest ? { isByDigest } : undefined);
+  told('manifest list', put.digest);
+  return { ...plain(put), ...annotated(annotationsOf(annotations, 'index-descriptor')) };
+}
+
+/** One that the target has already, or can have without sending, where its form is not asked for. */
+async function putLayer(
+  { layers }: Pick<ExportDeps, 'layers'>,
+  target: ImageTarget,
+  layerId: number,
+  { format, types, signal }: Pick<PutOptions, 'format' | 'signal'> & { types: ImageTypes },
+): Promise<OciDescriptor> {
+  const { compression, level, isForced } = format;
+  if (!isForced) {
+    const { digest, size, mediaType } = await target.putLayer(layerId, signal);
+    // The hub of this host takes tars as they are.
+    return { mediaType: mediaType.endsWith('gzip') ? types.gzip : types.uncompressed, digest, size };
+  }
+  await using blob = await layers.blob(layerId, { compression, level, signal });
+  return plain(await target.putStream(blob, types[compression], signal));
+}
+
+function plain({ mediaType, digest, size }: Blob): OciDescriptor {
+  return { mediaType, digest, size };
+}
