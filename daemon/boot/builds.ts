@@ -60,8 +60,8 @@ export async function composeBuilds(
     disk: () => diskOf(dataRoot),
     rules: (disk) => policyRules(builder.gc, { disk, nowNano: clock.nowNano() }),
   });
-  const held = new HeldTrees();
-  const deps = { ...host, layers, sessions, contexts, caches, held, log };
+  const [held, remoteLayers] = [new HeldTrees(), images.cacheLayers()];
+  const deps = { ...host, layers, sessions, contexts, caches, held, remoteLayers, log };
   const records = new RecordCache({ table, layers, clock });
   const solver = new Solver({
     keys: new BuildKeys(deps),
@@ -86,10 +86,10 @@ export async function composeBuilds(
     layers,
     keeper,
     records,
-    caches: images.cacheLayers(),
+    caches: remoteLayers,
     trees,
     history,
-    exports: { ...host, layers, caches: images.cacheLayers() },
+    exports: { ...host, layers, caches: remoteLayers },
     clock,
     log,
     entitlements: builder.entitlements,

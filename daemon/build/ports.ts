@@ -121,6 +121,8 @@ export interface LayerCommand {
   mountPoints: Readonly<Record<string, 'directory' | 'file'>>;
   output(stream: number, bytes: Buffer): void;
   signal: AbortSignal;
+  /** Exit codes with which it has ended well; undefined = 0. */
+  validExitCodes?: readonly number[];
   /** That of a client, in place of `body`. */
   container?: StepContainer;
 }

@@ -57,7 +57,7 @@ export class WriteRoot implements AsyncDisposable {
     const { mounts, spools } = this.#maker;
     using upper = openRoot(join(this.#directory, 'upper'));
     using lower = mounts.hiddenView([...this.#lowers]);
-    const request = { upper: upper.fd, merged: this.view.root, lower: lower.fd };
+    const request = { upper: upper.fd, merged: this.view.root, lower: lower.fd, isPlain: true };
     failpoint('images.build.layer');
     return await spools.ofChanges(request, signal);
   }

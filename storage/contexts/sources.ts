@@ -4,7 +4,7 @@ import { toBytes, toText, type FilesView } from '../files/view.ts';
 import { splitName } from '../tar/names.ts';
 import type { TarMember } from '../tar/parser.ts';
 import type { ContextEntry } from './entries.ts';
-import type { ContextTree, Found } from './tree.ts';
+import type { ContextTree } from './tree.ts';
 import type { Selected, SelectRequest } from '../files/select.ts';
 
 /** Files that a client sent; their bytes are in `fd`. */
@@ -38,14 +38,29 @@ export type Source = SourceFacts &
         unpacks: boolean;
         /** It, or what is below it, as members called `name` or lying in it. */
         members(name: string): TarMember[];
+        /** Of a directory, itself; undefined = it is the root. */
+        directory?: TarMember;
       }
     | { kind: 'tree' }
   );
 
+/** How sources are read. */
+export interface SourceReading {
+  /** A link that is a source itself is not what it leads to. */
+  keepsLinks?: boolean;
+  /** A directory that is one is more than what lies in it: its mode and owner count, too. */
+  isWhole?: boolean;
+}
+
 const WILD = /[*?[\\]/;
 
 /** Sources within the context. Throws invalid_argument with dockerd's texts for those that are not there. */
-export function contextSources(context: SentContext, text: string, instruction: string): Source[] {
+export function contextSources(
+  context: SentContext,
+  text: string,
+  instruction: string,
+  reading: SourceReading = {},
+): Source[] {
   const { tree, isBare } = context;
   if (isBare) {
     throw failed(instruction, 'missing build context');
@@ -55,16 +70,15 @@ export function contextSources(context: SentContext, text: string, instruction: 
     throw failed(instruction, `forbidden path outside the build context: ${text} ()`);
   }
   if (WILD.test(path)) {
-    return tree.matching(path).map((match) => contextSource(context, match, tree.find(match)));
+    return tree.matching(path).map((match) => contextSource(context, match, reading));
   }
-  const found = tree.find(toBytes(path));
-  if (found === undefined) {
+  if (tree.find(toBytes(path), reading.keepsLinks !== true) === undefined) {
     throw failed(
       instruction,
       `file not found in build context or excluded by .dockerignore: stat ${path}: file does not exist`,
     );
   }
-  return [contextSource(context, toBytes(path), found)];
+  return [contextSource(context, toBytes(path), reading)];
 }
 
 /** A file that was downloaded: ADD puts it there as it is, even an archive. */
@@ -80,10 +94,15 @@ export function failed(instruction: string, why: string): Error {
 /** Sources within the files of an image, found and read by a worker. */
 export async function imageSources(
   archives: { select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]> },
-  { view, texts, signal }: { view: FilesView; texts: readonly string[]; signal: AbortSignal },
+  {
+    view,
+    texts,
+    signal,
+    ...reading
+  }: { view: FilesView; texts: readonly string[]; signal: AbortSignal } & SourceReading,
 ): Promise<Source[]> {
   const patterns = texts.map((text) => toBytes(text));
-  const selected = await archives.select({ view, patterns }, signal);
+  const selected = await archives.select({ view, patterns, ...reading }, signal);
   for (const [index, text] of texts.entries()) {
     if (!WILD.test(text) && !selected.some(({ pattern }) => pattern === index)) {
       throw invalidArgument(`COPY failed: stat ${text}: file does not exist`);
@@ -116,7 +135,12 @@ function cleanSource(text: string): string | undefined {
   return parts.join('/');
 }
 
-function contextSource({ tree, fd }: SentContext, asked: string, found: Found | undefined): Source {
+function contextSource(
+  { tree, fd }: SentContext,
+  asked: string,
+  { keepsLinks = false, isWhole = false }: SourceReading,
+): Source {
+  const found = tree.find(asked, !keepsLinks);
   const entry = found?.entry;
   if (found === undefined) {
     throw invalidArgument(`COPY failed: ${toText(asked)} is a link to nowhere in the build context`);
@@ -134,7 +158,8 @@ function contextSource({ tree, fd }: SentContext, asked: string, found: Found | 
     name,
     path: asked,
     isDirectory: true,
-    digest: digestOf(below, found.path),
+    ...(entry && { directory: entry.member }),
+    digest: digestOf(isWhole && entry ? [entry, ...below] : below, found.path),
     members: (target) =>
       below.map(({ path, member }) => {
         const relative = found.path === '' ? path : path.slice(found.path.length + 1);

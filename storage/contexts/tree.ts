@@ -31,8 +31,11 @@ export class ContextTree {
     }
   }
 
-  /** Follows links, also the last one, as if the context were the whole file system. Undefined: nothing is there. */
-  find(path: string): Found | undefined {
+  /**
+   * Follows links, the last one unless told otherwise, as if the context were the whole file system. Undefined: nothing
+   * is there.
+   */
+  find(path: string, followLast = true): Found | undefined {
     let pending = components(path);
     let here = '';
     let links = 0;
@@ -49,7 +52,7 @@ export class ContextTree {
       if (entry === undefined) {
         return undefined;
       }
-      if (entry.member.type === 'symlink') {
+      if (entry.member.type === 'symlink' && (followLast || pending.length > 0)) {
         links += 1;
         if (links > LINKS_MAX) {
           return undefined;

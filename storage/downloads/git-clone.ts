@@ -1,4 +1,4 @@
-import { mkdir, statfs } from 'node:fs/promises';
+import { mkdir, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mustRunCommand, CommandError } from '../../daemon/base/command.ts';
 import { nameOf, proxiesOf, proxyFor, proxyVariables } from '../../daemon/base/http/proxies.ts';
@@ -18,6 +18,8 @@ export interface GitKeys {
   agent: string | undefined;
   /** Of requests by HTTP to the repository's own host. */
   authorization: string | undefined;
+  /** Lines of a known_hosts file: hosts must be those; undefined = they are taken as they come. */
+  knownHosts?: string | undefined;
 }
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -57,6 +59,10 @@ export async function cloneGit(
   const home = join(directory, 'home');
   await mkdir(tree, { mode: 0o755 });
   await mkdir(home, { mode: 0o700 });
+  const knownHosts = join(directory, 'known_hosts');
+  if (options.keys?.knownHosts !== undefined) {
+    await writeFile(knownHosts, options.keys.knownHosts, { mode: 0o600 });
+  }
   using disk = new DiskWatch(directory);
   const deadline = AbortSignal.timeout(limits.downloadTimeoutMs);
   const signal = AbortSignal.any([options.signal, disk.signal, deadline]);
@@ -66,7 +72,7 @@ export async function cloneGit(
     try {
       await mustRunCommand(['setpriv', ...CONFINED, 'git', ...SETTINGS, ...args], {
         cwd: tree,
-        env: { ...environment(path, home), ...keysOf(source, options.keys) },
+        env: { ...environment(path, home), ...keysOf(source, options.keys, knownHosts) },
         timeoutMs: limits.downloadTimeoutMs,
         signal,
       });
@@ -138,18 +144,32 @@ function environment(path: string, home: string): Record<string, string> {
 }
 
 /** Neither keys nor settings of the host's user; a host that the engine's host knows must be the one it knows. */
-function keysOf({ remote }: GitSource, keys: GitKeys | undefined): Record<string, string> {
+function keysOf(
+  { remote }: GitSource,
+  keys: GitKeys | undefined,
+  knownHosts: string,
+): Record<string, string> {
   if (keys === undefined) {
     return {};
   }
   const options = [
     'BatchMode=yes',
     'IdentityFile=none',
-    'StrictHostKeyChecking=accept-new',
-    'UserKnownHostsFile=/dev/null',
+    ...(keys.knownHosts === undefined
+      ? ['StrictHostKeyChecking=accept-new', 'UserKnownHostsFile=/dev/null']
+      : [
+          'StrictHostKeyChecking=yes',
+          'GlobalKnownHostsFile=/dev/null',
+          `UserKnownHostsFile="${knownHosts}"`,
+        ]),
     'LogLevel=ERROR',
   ];
-  const GIT_SSH_COMMAND = ['ssh', '-F', '/dev/null', ...options.map((option) => `-o ${option}`)].join(' ');
+  const GIT_SSH_COMMAND = [
+    'ssh',
+    '-F',
+    '/dev/null',
+    ...options.map((option) => `-o ${shellQuoted(option)}`),
+  ].join(' ');
   return {
     GIT_SSH_COMMAND,
     ...(keys.agent !== undefined && { SSH_AUTH_SOCK: keys.agent }),
@@ -160,6 +180,11 @@ function keysOf({ remote }: GitSource, keys: GitKeys | undefined): Record<string
       GIT_CONFIG_VALUE_0: `Authorization: ${keys.authorization.replaceAll(/[\r\n]/g, '')}`,
     }),
   };
+}
+
+/** git hands the whole to a shell. */
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\\''`)}'`;
 }
 
 function withoutUser(remote: string): string {

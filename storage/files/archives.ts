@@ -8,6 +8,7 @@ import { IdleThreads, ThreadPool } from '../layers/workers/worker-threads.ts';
 import type { Change, ChangesRequest } from './changes.ts';
 import type { PlaceRequest } from './place.ts';
 import type { Selected, SelectRequest } from './select.ts';
+import type { EraseRequest } from './remove/erase.ts';
 import type { ExtractRequest } from './extract.ts';
 import { Removals } from './remove/removals.ts';
 import { removeSmallTree } from './remove/small-tree.ts';
@@ -63,6 +64,12 @@ export class Archives implements AsyncDisposable {
   async select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]> {
     const result = await this.#run({ kind: 'select', request }, { signal });
     return result.kind === 'selected' ? result.selected : wrong(result);
+  }
+
+  /** See remove/erase.ts. */
+  async erase(request: EraseRequest, signal?: AbortSignal): Promise<number> {
+    const result = await this.#run({ kind: 'erase', request }, { signal });
+    return result.kind === 'erased' ? result.erased : wrong(result);
   }
 
   /** See changes.ts. */

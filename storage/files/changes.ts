@@ -1,11 +1,12 @@
 /** @path-hostile */
 import { ifThere } from '../../daemon/base/errors.ts';
-import { listNames, openPathAt, reopen } from '../../daemon/base/kernel/files.ts';
+import { listNames, openPathAt, readLink, reopen } from '../../daemon/base/kernel/files.ts';
 import { getAttributeOf } from '../../daemon/base/kernel/attributes.ts';
 import { fileStatus, type FileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { OPAQUE_ATTRIBUTE } from '../layers/attributes.ts';
 import { refuseDeep } from './member-path.ts';
+import { haveSameBytes } from './same-bytes.ts';
 import { DirectoryChain } from './directory-chain.ts';
 import { toText } from './view.ts';
 
@@ -29,6 +30,15 @@ export interface ChangesRequest {
   lower: number | undefined;
   /** Further places that the engine made to mount something there. */
   mountPoints?: Readonly<Record<string, 'directory' | 'file'>>;
+  /** No container ran in it: the engine has put nothing there. */
+  isPlain?: boolean;
+  /**
+   * `upper` is all that is seen, not only what is new: what it lacks is deleted, and files that look the same are
+   * compared by their bytes.
+   */
+  isComplete?: boolean;
+  /** Of the tar of a layer: without what is deleted. */
+  skipsDeletions?: boolean;
 }
 
 /**
@@ -133,10 +143,20 @@ class Comparison {
   readonly #lower = chain();
   readonly #merged = chain();
   readonly #levels: Level[] = [];
+  readonly #isComplete: boolean;
 
-  constructor(found: Change[], { mountPoints }: Pick<ChangesRequest, 'mountPoints'>, linked?: LinkedNames) {
+  constructor(
+    found: Change[],
+    {
+      mountPoints,
+      isPlain = false,
+      isComplete = false,
+    }: Pick<ChangesRequest, 'mountPoints' | 'isPlain' | 'isComplete'>,
+    linked?: LinkedNames,
+  ) {
     this.#found = found;
-    this.#mountPoints = { ...MOUNT_POINTS, ...mountPoints };
+    this.#mountPoints = { ...(isPlain ? {} : MOUNT_POINTS), ...mountPoints };
+    this.#isComplete = isComplete;
     this.#linked = linked;
   }
 
@@ -167,7 +187,8 @@ class Comparison {
     if (lower !== undefined) {
       const before = reopen(lower, 'directory');
       this.#lower.enter(before);
-      changed = isOpaque(opened.fd) && this.#hidden(directory.path, before.fd, new Set(names));
+      const hidesOthers = this.#isComplete || isOpaque(opened.fd);
+      changed = hidesOthers && this.#hidden(directory.path, before.fd, new Set(names));
     }
     this.#levels.push({ ...directory, names, hasLower: lower !== undefined, changed });
   }
@@ -206,7 +227,7 @@ class Comparison {
     }
     const present = { path, old: before && fileStatus(before.fd), now: fileStatus(merged.fd) };
     if (!present.now.isDirectory) {
-      const isChanged = this.#compare(present, false);
+      const isChanged = this.#compare(present, this.#isOther(present, before, merged));
       if (this.#linked !== undefined && present.now.links > 1) {
         // Overlayfs shows inodes of its own making; which names are one file only the upper layer says.
         this.#linked.add(fileStatus(upper.fd).identity, path, isChanged);
@@ -216,6 +237,16 @@ class Comparison {
     const lower = present.old?.isDirectory === true ? before?.fd : undefined;
     this.#enter(present, { upper: upper.fd, merged: merged.fd, lower });
     return false;
+  }
+
+  /** Of files that are given whole: whether what looks the same is not. */
+  #isOther({ old, now }: Present, before: OpenFile | undefined, merged: OpenFile): boolean {
+    if (!this.#isComplete || before === undefined || old === undefined || isDifferent(old, now)) {
+      return false;
+    }
+    return now.isSymbolicLink
+      ? readLink(before.fd) !== readLink(merged.fd)
+      : now.isFile && !haveSameBytes(before, merged);
   }
 
   /** `inside`: something in it has changed. */

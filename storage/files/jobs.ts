@@ -6,6 +6,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { freeBytes, writeAll } from '../../daemon/base/kernel/files.ts';
 import { DiskReserve } from '../disk-reserve.ts';
 import { changesOf, DELETED, layerChangesOf, type Change, type ChangesRequest } from './changes.ts';
+import { erase, type EraseRequest } from './remove/erase.ts';
 import { extract, type ExtractRequest } from './extract.ts';
 import { LastHandle } from './last-handle.ts';
 import { childOf, PathHandle } from './path-handle.ts';
@@ -40,6 +41,7 @@ export type ArchiveJob =
   | { kind: 'changes'; request: ChangesRequest }
   | { kind: 'place'; request: PlaceRequest }
   | { kind: 'select'; request: SelectRequest }
+  | { kind: 'erase'; request: EraseRequest }
   | { kind: 'sizes'; directories: readonly string[] }
   /** Deletes one of the engine's own directories. */
   | { kind: 'remove'; path: string };
@@ -48,6 +50,7 @@ export type ArchiveResult =
   | { kind: 'done' }
   | { kind: 'changes'; changes: Change[] }
   | { kind: 'selected'; selected: Selected[] }
+  | { kind: 'erased'; erased: number }
   /** Bytes of the tar, and how many changes it holds. */
   | { kind: 'layer'; bytes: number; changes: number }
   /** Bytes of each directory; null = it is not there. */
@@ -77,6 +80,9 @@ export function runArchiveJob(job: ArchiveJob, control: JobControl): ArchiveResu
       return { kind: 'done' };
     case 'select':
       return { kind: 'selected', selected: select(job.request, () => control.isCanceled()) };
+    case 'erase':
+      failpoint('archives.erase.begin');
+      return { kind: 'erased', erased: erase(job.request, () => control.isCanceled()) };
     case 'changes':
       return { kind: 'changes', changes: changesOf(job.request) };
     case 'sizes':
@@ -102,7 +108,8 @@ function writeLayer(request: ChangesRequest, chunks: TarChunks): number {
   const view = { root: request.merged, isReadOnly: true, mounts: [], empty: request.merged };
   const out = new TarOut(view, chunks);
   failpoint('archives.layer.begin');
-  const changes = layerChangesOf(request);
+  const all = layerChangesOf(request);
+  const changes = request.skipsDeletions === true ? all.filter(({ kind }) => kind !== DELETED) : all;
   using parents = new LastHandle(view);
   for (const { path, kind } of changes) {
     const name = path.slice(1);

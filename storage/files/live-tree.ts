@@ -2,7 +2,7 @@
 import { errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
 import * as attributes from '../../daemon/base/kernel/attributes.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
-import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
+import { fileStatus, type FileTime } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { attributePolicy } from '../layers/attributes.ts';
@@ -31,6 +31,8 @@ export interface LiveTreeRequest {
   keepsKinds: boolean;
   /** Owner of all that is made; undefined = as the tar says. */
   owner?: { uid: number; gid: number };
+  /** Of directories that members need and the tar does not have; undefined = now. */
+  impliedTime?: FileTime;
 }
 
 /** A file under construction. */
@@ -53,7 +55,7 @@ export class LiveTree implements Disposable {
   /** Of the open ones, those that may be written to. */
   readonly #taken = new WeakSet<PathHandle>();
   /** Set last: writing into a directory changes its time. */
-  readonly #directoryTimes = new Map<string, { member: TarMember; handle: string }>();
+  readonly #directoryTimes = new Map<string, { mtime: FileTime; handle: string }>();
 
   /** Throws as `locate`; invalid_argument when the path is no directory; forbidden when it may not be written to. */
   constructor(request: LiveTreeRequest) {
@@ -112,12 +114,12 @@ export class LiveTree implements Disposable {
   /** Sets the times of directories. */
   finish(): void {
     using last = new LastHandle(this.#request.view);
-    for (const { member, handle: path } of this.#directoryTimes.values()) {
+    for (const { mtime, handle: path } of this.#directoryTimes.values()) {
       try {
         const handle = last.at(path);
         if (handle.status.isDirectory) {
           using directory = files.reopen(handle.fd, 'directory');
-          files.changeTime(directory.fd, member.mtime);
+          files.changeTime(directory.fd, mtime);
         }
       } catch (error) {
         if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') {
@@ -189,6 +191,10 @@ export class LiveTree implements Disposable {
     const { uid = 0, gid = 0 } = this.#request.owner ?? {};
     files.changeOwner(directory.fd, uid, gid);
     files.changeMode(directory.fd, IMPLIED_MODE);
+    const { impliedTime: mtime } = this.#request;
+    if (mtime !== undefined) {
+      this.#directoryTimes.set(path, { mtime, handle: made.path });
+    }
     return made;
   }
 
@@ -230,7 +236,7 @@ export class LiveTree implements Disposable {
     refuseReadOnly(handle);
     using directory = files.reopen(handle.fd, 'directory');
     this.#metadata(directory.fd, member);
-    this.#directoryTimes.set(path, { member, handle: handle.path });
+    this.#directoryTimes.set(path, { mtime: member.mtime, handle: handle.path });
   }
 
   /** Most names are new: those need no look at what was there. undefined = the name is taken. */

@@ -1,5 +1,6 @@
 /** @path-hostile */
 import { EngineError } from '../../daemon/base/errors.ts';
+import type { FileTime } from '../../daemon/base/kernel/file-status.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { readRange } from '../layers/source.ts';
@@ -22,11 +23,25 @@ export interface PlaceRequest {
   source:
     | PlacedMembers
     /** Files of another view: `path` and what is below it becomes `name`. Links at its end are followed. */
-    | { kind: 'tree'; view: FilesView; items: readonly { path: string; name: string }[] };
+    | { kind: 'tree'; view: FilesView; items: readonly PlacedItem[] };
   /** Directories to make first, unless they are there. */
   directories: readonly string[];
+  /** Of all that is made; undefined = as the source has it, and now. */
+  mtime?: FileTime;
+  /** What would replace a directory by something else, or the other way round, is refused. */
+  keepsKinds?: boolean;
   /** Begins error messages. */
   what: string;
+}
+
+/** A place of a view, called `name` where it is put. */
+export interface PlacedItem {
+  path: string;
+  name: string;
+  /** A link is put there itself. */
+  keepsLink?: boolean;
+  /** A directory with itself: its mode, owner and times, too. */
+  isWhole?: boolean;
 }
 
 /** Members of a tar in an open file under the names they are to get; `offset` says where their content is. */
@@ -40,29 +55,37 @@ export interface PlacedMembers {
  * Puts chosen files into a view, as COPY of a Dockerfile does. Synchronous, for a worker. Errors as extract.ts's.
  */
 export function place(request: PlaceRequest, isCanceled: () => boolean): void {
-  const { view, owner, what, source, adjustment } = request;
+  const { view, owner, what, source, adjustment, mtime, keepsKinds = false } = request;
+  const { exclude = [], include = [] } = adjustment ?? {};
+  const isApart = exclude.length + include.length > 0;
   const refuseCanceled = (): void => {
     if (isCanceled()) {
       throw new EngineError('canceled', `${what}: canceled`);
     }
   };
-  using tree = new LiveTree({ view, path: '/', keepsKinds: false, ...(owner && { owner }) });
+  using tree = new LiveTree({
+    view,
+    path: '/',
+    keepsKinds,
+    ...(owner && { owner }),
+    ...(mtime && { impliedTime: mtime }),
+  });
   const sink = new Extractor(tree, what);
   const members = adjustment === undefined ? sink : new AdjustingSink(sink, adjustment);
   try {
     for (const name of request.directories) {
-      sink.member(plainDirectory(name));
+      sink.member(plainDirectory(name, mtime));
       sink.memberEnd();
     }
     if (source.kind === 'members') {
-      placeMembers(source, members, { what, refuseCanceled });
+      placeMembers(source, members, { what, refuseCanceled, ...(mtime && { mtime }) });
     } else {
       const parser = new TarParser(members, what);
       const chunks = new TarChunks((chunk) => {
         refuseCanceled();
         parser.push(chunk);
       });
-      writeItems(new TarOut(source.view, chunks), source);
+      writeItems(new TarOut(source.view, chunks, { ...(mtime && { mtime }), isApart }), source);
       parser.end();
     }
   } catch (error) {
@@ -76,11 +99,11 @@ export function place(request: PlaceRequest, isCanceled: () => boolean): void {
 function placeMembers(
   { fd, members }: PlacedMembers,
   sink: TarSink,
-  { what, refuseCanceled }: { what: string; refuseCanceled: () => void },
+  { what, refuseCanceled, mtime }: { what: string; refuseCanceled: () => void; mtime?: FileTime },
 ): void {
   for (const member of members) {
     refuseCanceled();
-    sink.member(receivedMember(member));
+    sink.member({ ...receivedMember(member), ...(mtime && { mtime }) });
     const size = storedBytes(member);
     if (size > 0) {
       for (const chunk of readRange({ fd, offset: member.offset, size }, what)) {
@@ -93,9 +116,11 @@ function placeMembers(
 }
 
 function writeItems(out: TarOut, { view, items }: Extract<PlaceRequest['source'], { kind: 'tree' }>): void {
-  for (const { path, name } of items) {
-    using found = locate(view, path, { followLast: true });
-    if (found.status.isDirectory) {
+  for (const { path, name, keepsLink = false, isWhole = false } of items) {
+    using found = locate(view, path, { followLast: !keepsLink });
+    if (isWhole && name !== '') {
+      out.tree(found, name);
+    } else if (found.status.isDirectory) {
       out.contents(found, name === '' ? '' : `${name}/`);
     } else {
       out.single(found, name);
@@ -115,6 +140,8 @@ export function receivedMember(member: TarMember): TarMember {
 }
 
 /** One that no source has. */
-export function plainDirectory(name: string): TarMember {
-  return plainMember(name, { type: 'directory', mode: 0o755, mtimeSeconds: Math.floor(Date.now() / 1000) });
+export function plainDirectory(name: string, mtime?: FileTime): TarMember {
+  const mtimeSeconds = Math.floor(Date.now() / 1000);
+  const made = plainMember(name, { type: 'directory', mode: 0o755, mtimeSeconds });
+  return mtime === undefined ? made : { ...made, mtime };
 }

@@ -12,6 +12,10 @@ export interface SelectRequest {
   view: FilesView;
   /** Paths as byte strings; `*`, `?` and `[` in them match names. */
   patterns: readonly string[];
+  /** A link at the end of a path counts as itself. */
+  keepsLinks?: boolean;
+  /** Mode and owner of a directory count in its digest, too. */
+  isWhole?: boolean;
 }
 
 export interface Selected {
@@ -27,10 +31,13 @@ export interface Selected {
 const NO_TIME = { seconds: 0, nanoseconds: 0 };
 
 /** What paths and patterns mean in a view, and digests of what is there. Nothing found is nothing answered. */
-export function select({ view, patterns }: SelectRequest, isCanceled: () => boolean): Selected[] {
+export function select(
+  { view, patterns, keepsLinks = false, isWhole = false }: SelectRequest,
+  isCanceled: () => boolean,
+): Selected[] {
   return patterns.flatMap((pattern, index) =>
     matching(view, pattern).flatMap((path): Selected[] => {
-      using found = locateIfThere(view, path);
+      using found = locateIfThere(view, path, !keepsLinks);
       return found === undefined
         ? []
         : [
@@ -38,14 +45,15 @@ export function select({ view, patterns }: SelectRequest, isCanceled: () => bool
               pattern: index,
               path,
               isDirectory: found.status.isDirectory,
-              digest: digestOf(view, found, isCanceled),
+              digest: digestOf(view, found, { isWhole, isCanceled }),
             },
           ];
     }),
   );
 }
 
-function matching(view: FilesView, pattern: string): string[] {
+/** Paths that a pattern means, each part of it among the names of what the parts before it mean. */
+export function matching(view: FilesView, pattern: string): string[] {
   let paths = [''];
   for (const part of pattern.split('/').filter((name) => name !== '' && name !== '.')) {
     paths = /[*?[\\]/.test(part)
@@ -66,7 +74,11 @@ function namesIn(view: FilesView, path: string, pattern: string): string[] {
     .toSorted((a, b) => (a < b ? -1 : 1));
 }
 
-function digestOf(view: FilesView, found: PathHandle, isCanceled: () => boolean): string {
+function digestOf(
+  view: FilesView,
+  found: PathHandle,
+  { isWhole, isCanceled }: { isWhole: boolean; isCanceled: () => boolean },
+): string {
   const hash = createHash('sha256');
   const chunks = new TarChunks((chunk) => {
     if (isCanceled()) {
@@ -75,7 +87,9 @@ function digestOf(view: FilesView, found: PathHandle, isCanceled: () => boolean)
     hash.update(chunk);
   });
   const out = new TarOut(view, chunks, { mtime: NO_TIME });
-  if (found.status.isDirectory) {
+  if (found.status.isDirectory && isWhole) {
+    out.tree(found, 'directory');
+  } else if (found.status.isDirectory) {
     out.contents(found, '');
   } else {
     out.single(found, 'file');
@@ -84,6 +98,6 @@ function digestOf(view: FilesView, found: PathHandle, isCanceled: () => boolean)
   return hash.digest('hex');
 }
 
-function locateIfThere(view: FilesView, path: string): PathHandle | undefined {
-  return ifThere(() => locate(view, path, { followLast: true }), GONE);
+function locateIfThere(view: FilesView, path: string, followLast = true): PathHandle | undefined {
+  return ifThere(() => locate(view, path, { followLast }), GONE);
 }

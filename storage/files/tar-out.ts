@@ -37,11 +37,18 @@ export class TarOut {
 
   /** Of all entries; undefined = each its own. */
   readonly #mtime: { mtime?: FileTime };
+  readonly #isApart: boolean;
 
-  constructor(view: FilesView, out: TarChunks, options: { mtime?: FileTime } = {}) {
+  /** `isApart`: each name of a file is a file of its own, as the reader may leave out the first of them. */
+  constructor(
+    view: FilesView,
+    out: TarChunks,
+    { isApart = false, ...times }: { mtime?: FileTime; isApart?: boolean } = {},
+  ) {
     this.#view = view;
     this.#out = out;
-    this.#mtime = options;
+    this.#mtime = times;
+    this.#isApart = isApart;
   }
 
   /** A place with everything below it, called `name` in the tar. Children in the order of their bytes. */
@@ -65,7 +72,7 @@ export class TarOut {
     if (status.type === 'socket') {
       return;
     }
-    if (!status.isDirectory && status.links > 1) {
+    if (!status.isDirectory && status.links > 1 && !this.#isApart) {
       const first = this.#linked.get(status.identity);
       if (first !== undefined) {
         this.#out.write(

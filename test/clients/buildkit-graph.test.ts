@@ -91,8 +91,8 @@ describeEngine('graphs of clients (LLB)', (engine) => {
     const image = operation.encode({
       source: { identifier: 'docker-image://docker.io/library/busybox:latest' },
     });
-    const file = { path: '/d/text', mode: 0o640, data: Buffer.from('from a graph'), timestamp: -1 };
-    const directory = { path: '/d', mode: 0o755, makesParents: true, timestamp: -1 };
+    const file = { path: '/d/text', mode: 0o640, data: Buffer.from('from a graph'), timestamp: -1n };
+    const directory = { path: '/d', mode: 0o755, makesParents: true, timestamp: -1n };
     const files = operation.encode({
       inputs: on(image),
       file: {
@@ -186,8 +186,8 @@ describeEngine('graphs of clients (LLB)', (engine) => {
     await expect(solve('f1', image, exec)).rejects.toThrow(
       'process "sh -c exit 7" did not complete successfully: exit code: 7',
     );
-    const diff = operation.encode({ inputs: on(image), diff: Buffer.from([]) });
-    await expect(solve('f2', image, diff)).rejects.toThrow('operations of kind diff are not supported');
+    const build = operation.encode({ inputs: on(image), build: Buffer.from([]) });
+    await expect(solve('f2', image, build)).rejects.toThrow('operations of kind build are not supported');
     client.destroy();
   });
 });

@@ -4,6 +4,7 @@ import {
   flag,
   long,
   mapped,
+  mappedIfThere,
   message,
   nested,
   number,
@@ -33,7 +34,7 @@ export const solveRequest = message({
   frontendAttrs: mapped(7, text),
   cache: field(8, nested(cacheOptions)),
   entitlements: repeated(9, text),
-  frontendInputs: mapped(10, nested(definition)),
+  frontendInputs: mappedIfThere(10, nested(definition)),
   internal: field(11, flag),
   exporters: repeated(13, nested(exporter)),
 });

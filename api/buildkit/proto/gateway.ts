@@ -3,6 +3,7 @@ import {
   field,
   flag,
   mapped,
+  mappedIfThere,
   message,
   nested,
   number,
@@ -42,7 +43,7 @@ export const gatewaySolveRequest = message({
   frontendOpt: mapped(3, text),
   allowResultReturn: field(5, flag),
   cacheImports: repeated(12, nested(cacheEntry)),
-  frontendInputs: mapped(13, nested(definition)),
+  frontendInputs: mappedIfThere(13, nested(definition)),
   evaluate: field(14, flag),
 });
 export const gatewaySolveResponse = message({ oldRef: field(1, text), result: optional(3, nested(result)) });

@@ -1,16 +1,23 @@
 import type { ValueOf } from '../../../daemon/base/wire/protobuf.ts';
+import { invalidArgument } from '../../../daemon/base/errors.ts';
 import type { BuildDefinition } from '../../types/build/definition.ts';
 import type { ResultRef } from '../../types/build/ports.ts';
 import type { definition as message } from '../proto/common.ts';
 
 type DefinitionMessage = ValueOf<typeof message>;
 
-/** Graphs of a client, by the names of what they are inputs of. */
-export function inputsOf(sent: ReadonlyMap<string, DefinitionMessage>): Map<string, BuildDefinition> {
+/** Graphs of a client, by the names of what they are inputs of. Throws invalid_argument for one that is missing. */
+export function inputsOf(
+  sent: ReadonlyMap<string, DefinitionMessage | undefined>,
+): Map<string, BuildDefinition> {
   return new Map(
-    [...sent].flatMap(([name, each]) => {
+    [...sent].map(([name, each]) => {
       const { definition } = definitionOf(each);
-      return definition === undefined ? [] : [[name, definition] as const];
+      if (definition === undefined) {
+        // In the words of BuildKit, which its clients know.
+        throw invalidArgument(`frontend input ${name}: invalid nil input definition to definition op`);
+      }
+      return [name, definition];
     }),
   );
 }

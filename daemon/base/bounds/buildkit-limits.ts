@@ -74,8 +74,11 @@ export const buildkitLimits = {
   cachesMax: 32,
   /** Layers that one build writes to a cache elsewhere at the same time. */
   cacheUploadsMax: 4,
-  /** Operations of a client's graph, and what it may read of a result at once. */
+  /** Operations of a client's graph, actions of one of them, and what it may read of a result at once. */
   llbOperationsMax: 10_000,
+  llbActionsMax: 1_000,
+  /** Mounts of one command: each is an overlay of its own. */
+  llbMountsMax: 256,
   llbReadBytesMax: 15 * 1024 * 1024,
   llbEntriesMax: 100_000,
   /** A deadline that a client asks for beyond this is none. */

@@ -17,10 +17,13 @@ export type IgnoreTest = (path: string) => boolean;
  * leading slash. Throws invalid_argument for a pattern that cannot be read. Pure.
  */
 export function ignoreTest(text: string): IgnoreTest {
-  const rules = text
-    .replace(/^\uFEFF/, '')
-    .split('\n')
-    .flatMap((line) => parseRule(line));
+  const lines = text.replace(/^\uFEFF/, '').split('\n');
+  return patternTest(lines.filter((line) => !line.startsWith('#')));
+}
+
+/** The same of patterns that are no lines of a file: none of them is a comment. */
+export function patternTest(patterns: readonly string[]): IgnoreTest {
+  const rules = patterns.flatMap((pattern) => parseRule(pattern));
   return (path) => {
     const parts = path.split('/');
     let isIgnored = false;
@@ -42,9 +45,6 @@ function matches(rule: Rule, path: string, parts: readonly string[]): boolean {
 }
 
 function parseRule(line: string): Rule[] {
-  if (line.startsWith('#')) {
-    return [];
-  }
   const trimmed = line.trim();
   const isException = trimmed.startsWith('!');
   const pattern = cleanPattern(isException ? trimmed.slice(1).trim() : trimmed);

@@ -149,6 +149,21 @@ export function mapped<T>(fieldNumber: number, kind: Kind<T>): Field<Map<string,
   };
 }
 
+/** The same, for entries that may have no value. */
+export function mappedIfThere<T>(fieldNumber: number, kind: Kind<T>): Field<Map<string, T | undefined>> {
+  const entry = message({ key: field(1, text), value: optional(2, kind) });
+  return {
+    number: fieldNumber,
+    empty: () => new Map(),
+    write: (values) =>
+      [...values].flatMap(([key, value]) => written(fieldNumber, nested(entry), { key, value })),
+    read: (before, raw) => {
+      const { key, value } = entry.decode(raw.bytes);
+      return before.set(key, value);
+    },
+  };
+}
+
 /** A message as a field of another. */
 export function nested<T>(inner: Message<T>): Kind<T> {
   return {

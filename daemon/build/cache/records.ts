@@ -3,11 +3,12 @@ import type { BuildRecordRow, BuildRecordTable } from '../../../storage/database
 import type { Clock } from '../../base/clock.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
+import { operationKey } from '../graph/key.ts';
 import type { Vertex } from '../graph/op.ts';
 import type { BuildLayers, PinnedLayers } from '../ports.ts';
 import { BuildTree, layersOfTree } from '../snapshots/tree.ts';
 import type { SolverCache } from '../solver/ports.ts';
-import { isSource } from '../solver/reads.ts';
+import { isSource, resultsOf } from '../solver/reads.ts';
 
 export interface RecordsDeps {
   table: BuildRecordTable;
@@ -34,11 +35,25 @@ export class RecordCache implements SolverCache<BuildTree> {
     this.#deps = deps;
   }
 
+  /** With the results that the taker has beside it: where one of them is gone there is none. */
   find(key: string, taker?: Vertex): Promise<BuildTree | undefined> {
-    return Promise.resolve(key.startsWith(IMAGE_KEY) ? this.#image(key) : this.#record(key, taker));
+    const tree = key.startsWith(IMAGE_KEY) ? this.#image(key) : this.#record(key, taker);
+    for (const number of tree === undefined || taker === undefined ? [] : resultsOf(taker.op)) {
+      const result = this.#record(resultKey(key, number), taker);
+      if (result === undefined) {
+        tree?.[Symbol.dispose]();
+        return Promise.resolve(undefined);
+      }
+      tree?.results.set(number, result);
+    }
+    return Promise.resolve(tree);
   }
 
+  /** The results beside it first: where a crash comes between, it is made again. */
   store(key: string, tree: BuildTree, vertex: Vertex): Promise<void> {
+    for (const [number, result] of tree.results) {
+      this.#insert(resultKey(key, number), result, vertex);
+    }
     if (!isSource(vertex.op) && tree.content.kind === 'layers') {
       this.#insert(key, tree, vertex);
     }
@@ -179,6 +194,11 @@ export class RecordCache implements SolverCache<BuildTree> {
   #isKnown(layerId: number): boolean {
     return this.#deps.table.hasLayer(layerId) || this.#deps.layers.users(layerId) > 0;
   }
+}
+
+/** That of the vertex that takes the result: `MountResult`. */
+export function resultKey(key: string, number: number): string {
+  return operationKey({ kind: 'result', number }, [key]);
 }
 
 export function treeOf({ layerIds, pin }: PinnedLayers, createdMs?: number): BuildTree {

@@ -21,6 +21,8 @@ export interface FetchedFile {
 
 export interface Fetching {
   signal: AbortSignal;
+  /** In place of a download. */
+  open?(): ReturnType<typeof download>;
   /** The server answers. What it throws ends the download. */
   answered?(headers: { disposition: string | undefined }): void;
   /** So far; `total` undefined = the server does not say. */
@@ -36,10 +38,10 @@ export interface FileSpools {
 export async function fetchFile(
   spools: FileSpools,
   url: URL,
-  { signal, answered, came }: Fetching,
+  { signal, open, answered, came }: Fetching,
 ): Promise<FetchedFile> {
   failpoint('build.context.file');
-  const { headers, size, body } = await download(url, signal);
+  const { headers, size, body } = await (open?.() ?? download(url, signal));
   try {
     answered?.({ disposition: headers['content-disposition'] });
   } catch (error) {

@@ -1,9 +1,10 @@
 import type { BuildSession } from '../../../api/types/build/session.ts';
-import { parseImageConfig } from '../../../storage/image/image-config.ts';
+import { parseImageConfig, type ImageConfig } from '../../../storage/image/image-config.ts';
 import { choosePlatform, formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { parseManifest, type Manifest } from '../../../storage/registry/manifest.ts';
 import { invalidArgument, notFound } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import type { RemoteLayer } from '../cache/exchange/document.ts';
 import { clientSource } from '../cache/exchange/client-cache.ts';
 import type { CacheLayers, CacheSource } from '../cache/exchange/ports.ts';
 import { treeOf } from '../cache/records.ts';
@@ -17,34 +18,56 @@ export interface LayoutLoading {
   signal: AbortSignal;
 }
 
+/** An image of a layout, whose layers are where they are. */
+export interface LayoutImage {
+  config: ImageConfig;
+  layers: readonly RemoteLayer[];
+  source: CacheSource;
+}
+
 /**
  * An image in an OCI layout of the client (image-spec 1.1, "OCI Image Layout Specification"): the layers that are not
- * here come, sizes and digests checked. `kept` stays for as long as the build that uses the tree. Throws
- * invalid_argument, and not_found where the layout lacks something, or has nothing for the platform.
+ * here come, sizes and digests checked. `kept` stays for as long as the build that uses the tree. Throws as
+ * `findLayout`.
  */
 export async function loadLayout(
   { session, caches, held, signal }: LayoutLoading,
-  { store, digest }: ImageLayout,
+  layout: ImageLayout,
   platform: Platform,
 ): Promise<FoundLayout & { kept: KeptTree }> {
+  const { config: found, layers, source } = await findLayout(session, layout, { platform, signal });
+  const { os, architecture, variant, author, config, history } = found;
+  using tree = treeOf(await caches.receive(layers, source, signal));
+  const kept = held.keep(tree);
+  return {
+    kept,
+    tree: layers.length === 0 ? undefined : { kind: 'held', id: kept.id },
+    image: { os, architecture, variant, author, config, history },
+  };
+}
+
+/**
+ * What an image of a layout consists of. Throws invalid_argument, and not_found where the layout lacks something, or
+ * has nothing for the platform.
+ */
+export async function findLayout(
+  session: BuildSession,
+  { store, digest }: ImageLayout,
+  { platform, signal }: { platform: Platform; signal: AbortSignal },
+): Promise<LayoutImage> {
   const where = `oci-layout://${store}@${digest}`;
-  using source = clientSource(session.content(`oci:${store}`));
+  // It stays with its session: there is nothing to be given back.
+  const source = clientSource(session.content(`oci:${store}`));
   const manifest = await findManifest(source, digest, { where, platform, signal });
   const config = parseImageConfig(await source.blob(manifest.config, signal), where);
-  const { diffIds, os, architecture, variant, author, history } = config;
+  const { diffIds } = config;
   if (diffIds.length !== manifest.layers.length) {
     throw invalidArgument(
       `${where}: ${manifest.layers.length} layers where its configuration has ${diffIds.length}`,
     );
   }
   const layers = manifest.layers.map((layer, position) => ({ ...layer, diffId: diffIds[position] ?? '' }));
-  using tree = treeOf(await caches.receive(layers, source, signal));
-  const kept = held.keep(tree);
-  return {
-    kept,
-    tree: layers.length === 0 ? undefined : { kind: 'held', id: kept.id },
-    image: { os, architecture, variant, author, config: config.config, history },
-  };
+  return { config, layers, source };
 }
 
 async function findManifest(

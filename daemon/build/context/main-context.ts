@@ -12,7 +12,7 @@ import type { Vertex } from '../graph/op.ts';
 import type { UsedSource } from '../graph/used-source.ts';
 import { readGraph } from '../llb/read-graph.ts';
 import type { HeldTrees, KeptTree } from '../snapshots/held-trees.ts';
-import type { BuildTree } from '../snapshots/tree.ts';
+import { BuildTree } from '../snapshots/tree.ts';
 import type { Solver } from '../solver/solver.ts';
 import { receiveStream, type ArchiveSpools, type CameAsStream } from './archive.ts';
 import { receiveUrl } from './by-url.ts';
@@ -64,6 +64,10 @@ export async function loadContext(
   const input = inputOf(build, 'context');
   if (input !== undefined) {
     return await solved(build, input);
+  }
+  if (build.inputs.has('context')) {
+    const tree = new BuildTree({ kind: 'layers', layerIds: [] }, () => undefined);
+    return { tree, isFile: false, used: [], [Symbol.dispose]: () => tree[Symbol.dispose]() };
   }
   if (url === '') {
     return undefined;

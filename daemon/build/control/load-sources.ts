@@ -2,6 +2,7 @@ import { invalidArgument } from '../../base/errors.ts';
 import { ONLY_FILE } from '../context/archive.ts';
 import { inputOf, keepContext, loadContext, type ContextLoading } from '../context/main-context.ts';
 import { VertexProgress } from './vertex-progress.ts';
+import { subdirectoryOf } from '../context/subdirectory.ts';
 import type { HeldSource } from '../graph/op.ts';
 import type { UsedSource } from '../graph/used-source.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
@@ -25,10 +26,16 @@ export async function loadSources(
   options: FrontendOptions,
 ): Promise<LoadedSources> {
   const { contextUrl: url, keepsGitDirectory, filename, hasOwnDockerfile } = options;
-  using main = await loadContext(build, { url, keepsGitDirectory });
+  using whole = await loadContext(build, { url, keepsGitDirectory });
+  const directory = options.contextSubdirectory;
+  using part =
+    whole === undefined || whole.isFile || directory === ''
+      ? undefined
+      : await subdirectoryOf(build, whole, directory);
+  const main = part ?? whole;
   using own = await dockerfileInput(build);
-  const tree = own.tree ?? (hasOwnDockerfile ? undefined : main?.tree);
-  const isFile = main?.isFile === true && tree === main.tree;
+  const tree = own.tree ?? (hasOwnDockerfile ? undefined : whole?.tree);
+  const isFile = whole?.isFile === true && tree === whole.tree;
   const place = { ...options, filename: isFile ? ONLY_FILE : filename, tree };
   const definition = await loadDefinition(build, place);
   // Of a description nothing but the Dockerfile is read: its client may offer no context.

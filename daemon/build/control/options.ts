@@ -9,6 +9,8 @@ export interface FrontendOptions {
   /** Of a context that is no directory of the session; `''` = it is one. */
   contextUrl: string;
   keepsGitDirectory: boolean;
+  /** Directory of such a context that is the context; `''` = all of it. */
+  contextSubdirectory: string;
   /** The Dockerfile is one of the session in any case. */
   hasOwnDockerfile: boolean;
   /** Configurations of results of other builds, by the names of the inputs that they are. */
@@ -81,6 +83,7 @@ const KNOWN = new Set([
   'hostname',
   'context',
   'contextkey',
+  'contextsubdir',
   'dockerfilekey',
   'cache-imports',
   'cache-from',
@@ -96,6 +99,7 @@ export function readOptions(attributes: Attributes): FrontendOptions {
   const shmSize = text('shm-size');
   return {
     contextUrl: text('context'),
+    contextSubdirectory: text('contextsubdir'),
     keepsGitDirectory: YES.test(text('build-arg:BUILDKIT_CONTEXT_KEEP_GIT_DIR')),
     hasOwnDockerfile: text('dockerfilekey') !== '',
     inputConfigs: new Map(

@@ -27,16 +27,22 @@ export class VertexProgress implements SolveProgress {
   }
 
   started(vertex: Vertex): void {
-    this.#of(vertex).start();
+    if (!isPart(vertex)) {
+      this.#of(vertex).start();
+    }
   }
 
   cached(vertex: Vertex): void {
-    this.#of(vertex).cached();
+    if (!isPart(vertex)) {
+      this.#of(vertex).cached();
+    }
   }
 
   completed(vertex: Vertex, error?: string): void {
     if (error === undefined) {
-      this.#of(vertex).done();
+      if (!isPart(vertex)) {
+        this.#of(vertex).done();
+      }
     } else {
       this.#failed ??= vertex;
       this.#of(vertex).fail(error);
@@ -56,11 +62,20 @@ export class VertexProgress implements SolveProgress {
     if (known !== undefined) {
       return known;
     }
+    const [first] = vertex.inputs;
+    if (isPart(vertex) && first !== undefined) {
+      return this.#of(first);
+    }
     const inputs = vertex.inputs.flatMap((input) => (input === undefined ? [] : [this.#of(input).digest]));
     const shown = this.#vertices.begin(vertex.name, inputs);
     this.#shown.set(vertex, shown);
     return shown;
   }
+}
+
+/** Clients see the command alone. */
+function isPart({ op }: Vertex): boolean {
+  return op.kind === 'result';
 }
 
 /** Each vertex once, inputs first. By a list: a Dockerfile may have thousands of steps. Pure. */
@@ -81,8 +96,17 @@ export function inOrder(targets: readonly (Vertex | undefined)[]): Vertex[] {
 /** What a result stands on, from the base on: the trees at position 0. Pure. */
 export function chainOf(target: Vertex | undefined): Vertex[] {
   const chain: Vertex[] = [];
-  for (let next = target; next !== undefined; next = next.inputs[0]) {
+  for (let next = target; next !== undefined; next = below(next)) {
     chain.unshift(next);
   }
   return chain;
+}
+
+/** A result of a command stands on what was mounted. */
+function below({ op, inputs: [first] }: Vertex): Vertex | undefined {
+  if (op.kind !== 'result' || first?.op.kind !== 'exec') {
+    return op.kind === 'diff' ? undefined : first;
+  }
+  const mount = first.op.mounts.find((one) => one.type === 'bind' && one.result === op.number);
+  return mount?.type === 'bind' ? first.inputs[mount.from] : undefined;
 }

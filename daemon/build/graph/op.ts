@@ -1,3 +1,4 @@
+import type { FileTime } from '../../base/kernel/file-status.ts';
 import type { StepContainer } from './step-container.ts';
 
 /**
@@ -30,6 +31,7 @@ export interface Vertex {
 
 export type Op =
   | ImageSource
+  | LayoutSource
   | LocalSource
   | SentSource
   | HttpSource
@@ -37,7 +39,9 @@ export type Op =
   | HeldSource
   | FilesOp
   | ExecOp
-  | MergeOp;
+  | MergeOp
+  | DiffOp
+  | MountResult;
 
 /** The files of an image. Inputs: none. */
 export interface ImageSource {
@@ -47,6 +51,20 @@ export interface ImageSource {
   platform: Platform;
   /** `local`: pull only what is not here. */
   mode: 'local' | 'pull';
+  /** Only so many of its layers, from the lowest on; undefined = all. */
+  layerLimit?: number;
+}
+
+/** The files of an image in an OCI layout of the client. Inputs: none. */
+export interface LayoutSource {
+  kind: 'layout';
+  /** Name of the store in the session. */
+  store: string;
+  /** Of a manifest or an index. */
+  digest: string;
+  session: string;
+  platform: Platform;
+  layerLimit?: number;
 }
 
 /** Files of the client, by its session. Inputs: none. Every build has its own; what is read of it counts. */
@@ -93,6 +111,8 @@ export interface GitSource {
   /** Names of secrets for repositories by HTTP, where they are not the usual ones; and of the key agent by ssh. */
   secrets?: { token: string; header: string };
   agent?: string;
+  /** Lines of a known_hosts file: by ssh only these are taken for what they say they are. */
+  knownHosts?: string;
 }
 
 /** A tree that a build under way has made: `HeldTrees` knows it. Inputs: none. */
@@ -107,29 +127,57 @@ export interface FilesOp {
   actions: readonly FileAction[];
 }
 
-export type FileAction = MakeDirectory | MakeFile | CopyFiles;
+export type FileAction = MakeDirectory | MakeFile | MakeLink | RemoveFiles | CopyFiles;
 
-/** As the account files of the tree at position 0 have it; `''` = root. */
+/** As the account files of the tree that is changed have it; `''` = root, of copies as the source has it. */
 export type Owner = string;
 
-export interface MakeDirectory {
+/** What is said of things that are made. */
+export interface Made {
+  owner: Owner;
+  /** Position in `inputs` of the tree whose account files have the owner, where it is not the one that is changed. */
+  accounts?: number;
+  /** When it was made; undefined = now, of copies as the source has it. */
+  mtime?: FileTime;
+}
+
+export interface MakeDirectory extends Made {
   action: 'mkdir';
   path: string;
   /** Bits of chmod. */
   mode: number;
-  owner: Owner;
+  /** Of directories above it that are not there: `same` = made with the same mode; `none` = an error. */
+  parents?: 'same' | 'none';
 }
 
 /** The content of a here-document. */
-export interface MakeFile {
+export interface MakeFile extends Made {
   action: 'mkfile';
   path: string;
+  /** In base64 where `isBase64`, else UTF-8. */
   content: string;
+  isBase64?: true;
   mode: number;
-  owner: Owner;
+  /** Its directory must be there. */
+  needsParent?: true;
 }
 
-export interface CopyFiles {
+/** A symbolic link in a directory that is there. */
+export interface MakeLink extends Made {
+  action: 'symlink';
+  path: string;
+  target: string;
+}
+
+export interface RemoveFiles {
+  action: 'rm';
+  /** A pattern where `isPattern`. */
+  path: string;
+  isPattern: boolean;
+  mayMiss: boolean;
+}
+
+export interface CopyFiles extends Made {
   action: 'copy';
   /** Position in `inputs`. */
   from: number;
@@ -137,7 +185,6 @@ export interface CopyFiles {
   sources: readonly string[];
   /** Absolute; a slash at its end means a directory. */
   destination: string;
-  owner: Owner;
   /** Octal or symbolic, as chmod(1) takes it; `''` = as it is. */
   chmod: string;
   /** Archives are unpacked (ADD of a local file). */
@@ -145,6 +192,22 @@ export interface CopyFiles {
   /** `--parents`: the path of each source from its `/./` on is made below the destination. */
   keepsParents: boolean;
   exclude: readonly string[];
+  /** As a client's graph says it, in place of what COPY does. */
+  exact?: ExactCopy;
+}
+
+/** What COPY leaves no choice of (`FileActionCopy` of ops.proto). */
+export interface ExactCopy {
+  followsLinks: boolean;
+  /** Of a directory only what lies in it. */
+  copiesContents: boolean;
+  /** Directories above the destination are made. */
+  makesParents: boolean;
+  /** A pattern that means nothing is an error. */
+  mustMatch: boolean;
+  include: readonly string[];
+  /** What is there and of another kind goes. */
+  replaces: boolean;
 }
 
 /** Of commands, where a client asks for no other; a command may see another one that its door gives it. */
@@ -168,10 +231,26 @@ export interface ExecOp {
   ulimits: readonly { name: string; soft: number; hard: number }[];
   cgroupParent: string;
   mounts: readonly ExecMount[];
+  /** Nothing of its root is changed. */
+  isRootReadonly?: true;
+  /** Exit codes that mean that all is well; undefined = 0. */
+  validExitCodes?: readonly number[];
+  /** Of places made to mount something there only the last directory goes; those above it stay. */
+  keepsStubParents?: boolean;
 }
 
 export type ExecMount =
-  | { type: 'bind'; from: number; source: string; target: string; isWritable: boolean }
+  | {
+      type: 'bind';
+      from: number;
+      source: string;
+      target: string;
+      isWritable: boolean;
+      /** What it has become is a tree that other operations use: a `MountResult` of this number. */
+      result?: number;
+      /** It counts as a whole, not by what is read of it. */
+      isWhole?: true;
+    }
   | {
       type: 'cache';
       /** Namespace and id: what caches of other builds have the same contents. */
@@ -205,6 +284,20 @@ export type ExecMount =
       owner: { uid: number; gid: number };
       mode: number;
     };
+
+/** What the second tree has changed of the first: its layers above it, or what is different. Inputs: the two. */
+export interface DiffOp {
+  kind: 'diff';
+  /** What was deleted counts: the result is to stand on others. */
+  hasDeletions: boolean;
+}
+
+/** What a command has made of a tree that was mounted. Input: the command. */
+export interface MountResult {
+  kind: 'result';
+  /** As `result` of the mount says. */
+  number: number;
+}
 
 /** `COPY --link`: the second tree's layers above the first's. Nothing is read, nothing is copied. */
 export interface MergeOp {

@@ -1,25 +1,37 @@
 import { posix } from 'node:path';
+import { limits } from '../../base/limits.ts';
 import { EngineError, invalidArgument, notImplemented } from '../../base/errors.ts';
 import type { ExecMount, ExecOp, Vertex } from '../graph/op.ts';
 import type { ExecMessage, MountMessage } from './messages.ts';
-import { UsedInputs, type Inputs } from './inputs.ts';
+import { inputAt, UsedInputs, type Inputs } from './inputs.ts';
 import type { GraphOwner } from './owner.ts';
 
 /** `MountType`, `NetMode` and `SecurityMode` of ops.proto. */
 const MOUNT = { bind: 0, secret: 1, ssh: 2, cache: 3, tmpfs: 4 } as const;
 const NETWORKS = ['default', 'host', 'none'] as const;
+const SANDBOX = 0;
 const INSECURE = 1;
+/** Of `MountContentCache`: a mount does not count by what is in it. */
+const CONTENT_CACHE_OFF = 2;
+const EXIT_CODE_MAX = 255;
 const SHARING = ['shared', 'private', 'locked'] as const;
 const ROOT = { uid: 0, gid: 0 };
 const DIRECTORY_MODE = 0o755;
 
-/** A command. Its root is the mount at `/`, and the only one that has a result. */
-export function execVertex(message: ExecMessage, inputs: Inputs, { entitlements }: GraphOwner): Vertex {
+/** A command, and which of its mounts are which of its results; its root is the mount at `/`. */
+export interface ReadCommand {
+  vertex: Vertex;
+  /** Numbers of results of mounts; `root`: the command's own. */
+  results: ReadonlyMap<number, 'root' | number>;
+}
+
+/** Throws invalid_argument, and not_implemented, by the field. */
+export function readCommand(message: ExecMessage, inputs: Inputs, { entitlements }: GraphOwner): ReadCommand {
   const { meta, mounts } = message;
-  const root = mounts.find(({ dest }) => posix.resolve('/', dest) === '/');
-  if (root === undefined || root.type !== MOUNT.bind || root.output !== 0 || root.selector !== '') {
-    throw notImplemented('commands whose root is no tree that they change are not supported in graphs (LLB)');
+  if (mounts.length > limits.llbMountsMax) {
+    throw invalidArgument(`mounts: more than ${limits.llbMountsMax} of one command`);
   }
+  const root = rootOf(mounts);
   const [program] = meta.args;
   if (program === undefined) {
     throw invalidArgument('a command without arguments');
@@ -34,8 +46,11 @@ export function execVertex(message: ExecMessage, inputs: Inputs, { entitlements 
   if (message.security === INSECURE && !entitlements.includes('security.insecure')) {
     throw new EngineError('forbidden', 'security.insecure is not allowed');
   }
-  const used = new UsedInputs(inputs, root.input);
+  const used = new UsedInputs((input) => inputAt(inputs, input), root.input);
   const others = mounts.filter((mount) => mount !== root);
+  if (message.security !== SANDBOX && message.security !== INSECURE) {
+    throw notImplemented(`security mode ${message.security} of a command is not supported`);
+  }
   const op: ExecOp = {
     kind: 'exec',
     argv: meta.args,
@@ -50,16 +65,54 @@ export function execVertex(message: ExecMessage, inputs: Inputs, { entitlements 
     ulimits: meta.ulimit,
     cgroupParent: meta.cgroupParent,
     mounts: [...others.map((mount) => mountOf(mount, used)), ...message.secretEnv.map(variableOf)],
+    ...(root.isReadonly && { isRootReadonly: true }),
+    ...(meta.validExitCodes.length > 0 && { validExitCodes: exitCodes(meta.validExitCodes) }),
+    ...(!meta.removesStubParents && { keepsStubParents: true }),
   };
-  return { op, inputs: used.all, name: meta.args.join(' ') };
+  const vertex = { op, inputs: used.all, name: meta.args.join(' ') };
+  return { vertex, results: resultsOf(mounts, root) };
+}
+
+function rootOf(mounts: readonly MountMessage[]): MountMessage {
+  const [root, ...more] = mounts.filter(({ dest }) => posix.resolve('/', dest) === '/');
+  if (root === undefined || more.length > 0) {
+    throw invalidArgument(`mounts: ${more.length === 0 ? 'none' : 'more than one'} of a command is at /`);
+  }
+  if (root.type !== MOUNT.bind || root.selector !== '') {
+    throw notImplemented('mounts: a root that is no whole tree is not supported in graphs (LLB)');
+  }
+  return root;
+}
+
+function resultsOf(mounts: readonly MountMessage[], root: MountMessage): Map<number, 'root' | number> {
+  const results = new Map<number, 'root' | number>();
+  for (const mount of mounts) {
+    // Others have none, whatever they say: clients leave the field out.
+    if (mount.type === MOUNT.bind && mount.output !== -1) {
+      if (mount.output < 0 || mount.output >= mounts.length) {
+        throw invalidArgument(`mount ${mount.dest}: output ${mount.output} of ${mounts.length} mounts`);
+      }
+      if (results.has(mount.output)) {
+        throw invalidArgument(`mount ${mount.dest}: output ${mount.output} is that of another mount, too`);
+      }
+      results.set(mount.output, mount === root ? 'root' : mount.output);
+    }
+  }
+  return results;
+}
+
+/** Each of them once: their order is nothing. */
+function exitCodes(codes: readonly number[]): number[] {
+  const wrong = codes.find((code) => code < 0 || code > EXIT_CODE_MAX);
+  if (wrong !== undefined) {
+    throw invalidArgument(`validExitCodes: ${wrong} must be between 0 and ${EXIT_CODE_MAX}`);
+  }
+  return [...new Set(codes)].toSorted((a, b) => a - b);
 }
 
 function mountOf(mount: MountMessage, used: UsedInputs): ExecMount {
   const target = posix.resolve('/', mount.dest);
   const source = posix.resolve('/', mount.selector);
-  if (mount.output > 0 && !mount.isReadonly) {
-    throw notImplemented(`the result of mount ${target} is not supported`);
-  }
   switch (mount.type) {
     case MOUNT.bind:
       return {
@@ -68,6 +121,8 @@ function mountOf(mount: MountMessage, used: UsedInputs): ExecMount {
         source,
         target,
         isWritable: !mount.isReadonly,
+        ...(mount.output >= 0 && { result: mount.output }),
+        ...(mount.contentCache === CONTENT_CACHE_OFF && { isWhole: true }),
       };
     case MOUNT.cache:
       return cacheOf(mount, { source, target }, used);

@@ -1,30 +1,79 @@
 import { posix } from 'node:path';
-import { invalidArgument, notImplemented } from '../../base/errors.ts';
-import type { CopyFiles, FileAction, Vertex } from '../graph/op.ts';
+import { patternTest } from '../../base/dockerfile/ignore.ts';
+import { errorText, invalidArgument, notImplemented } from '../../base/errors.ts';
+import type { CopyFiles, FileAction, Made, Vertex } from '../graph/op.ts';
+import { literal } from '../graph/literal.ts';
+import { actionGraph, placesOf } from './file-graph.ts';
 import type { ActionMessage, CopyMessage, FileMessage, OwnerMessage } from './messages.ts';
 import { UsedInputs, type Inputs } from './inputs.ts';
 
 const MODE_MAX = 0o7777;
+const PERMISSIONS = 0o777;
+const NANOS_PER_SECOND = 1_000_000_000n;
 
 /**
- * Changes to a tree: actions one after the other, each on what the one before has left. Throws not_implemented where
- * they branch.
+ * Changes to trees, result by result. Actions that stand on one another are one vertex, as long as nothing else needs
+ * what one of them has left. Throws invalid_argument that names the field.
  */
-export function filesVertex({ actions }: FileMessage, inputs: Inputs): Vertex {
-  const [first] = actions;
-  if (first === undefined) {
-    throw invalidArgument('a file operation without actions');
-  }
-  const used = new UsedInputs(inputs, first.input);
-  const translated = actions.map((action, position) => {
-    const isLast = position === actions.length - 1;
-    const before = inputs.length + position - 1;
-    if ((position > 0 && action.input !== before) || action.output !== (isLast ? 0 : -1)) {
-      throw notImplemented('file operations whose actions are no chain are not supported');
+export function filesVertices({ actions }: FileMessage, inputs: Inputs): Map<number, Vertex> {
+  const { outputs, kept } = actionGraph(actions, inputs.length);
+  const made = new Map<number, Vertex>();
+  const treeAt = (place: number): Vertex | undefined =>
+    place < inputs.length ? inputs[place] : made.get(place);
+  /** Places of actions, from the one whose tree it begins with to `place`. */
+  const chainTo = (place: number): number[] => {
+    const chain = [place];
+    for (;;) {
+      const before = actions[(chain[0] ?? 0) - inputs.length]?.input ?? -1;
+      if (before < inputs.length || kept.has(before)) {
+        return chain;
+      }
+      chain.unshift(before);
     }
-    return actionOf(action, used);
-  });
-  return { op: { kind: 'files', actions: translated }, inputs: used.all, name: nameOf(translated) };
+  };
+  // By a list instead of calls within calls: an operation may have many actions.
+  const open = [...outputs.values()];
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    const chain = chainTo(top);
+    const all = chain.flatMap((place) => Object.values(placesOf(actionAt(actions, place - inputs.length))));
+    const missing = all.filter(
+      (place) => place >= inputs.length && !made.has(place) && !chain.includes(place),
+    );
+    if (missing.length > 0) {
+      open.push(...missing);
+      continue;
+    }
+    open.pop();
+    if (!made.has(top)) {
+      made.set(
+        top,
+        chainVertex(
+          chain.map((place) => actionAt(actions, place - inputs.length)),
+          treeAt,
+        ),
+      );
+    }
+  }
+  return new Map(
+    [...outputs].flatMap(([output, place]) => {
+      const vertex = made.get(place);
+      return vertex === undefined ? [] : [[output, vertex] as const];
+    }),
+  );
+}
+
+function actionAt(actions: readonly ActionMessage[], position: number): ActionMessage {
+  const action = actions[position];
+  if (action === undefined) {
+    throw invalidArgument(`file action ${position} of ${actions.length}`);
+  }
+  return action;
+}
+
+function chainVertex(chain: readonly ActionMessage[], treeAt: (place: number) => Vertex | undefined): Vertex {
+  const used = new UsedInputs(treeAt, chain[0]?.input ?? -1);
+  const actions = chain.map((action) => actionOf(action, used));
+  return { op: { kind: 'files', actions }, inputs: used.all, name: nameOf(actions) };
 }
 
 /** As progress shows an operation that has no name. */
@@ -38,81 +87,114 @@ function nameOf([first]: readonly FileAction[]): string {
 }
 
 function actionOf(action: ActionMessage, used: UsedInputs): FileAction {
-  const { copy, makeFile, makeDirectory } = action;
+  const { input, copy, makeFile, makeDirectory, remove, symlink } = action;
   if (copy !== undefined) {
-    refuseTime(copy.timestamp);
-    return copyOf(copy, used.positionOf(action.secondaryInput), used);
+    return copyOf(copy, action, used);
   }
   if (makeFile !== undefined) {
-    refuseTime(makeFile.timestamp);
+    const path = pathOf(makeFile.path, 'mkfile.path');
     const content = makeFile.data.toString('utf8');
-    if (!Buffer.from(content).equals(makeFile.data)) {
-      throw notImplemented(`mkfile ${makeFile.path}: content that is no UTF-8 is not supported`);
-    }
-    return { action: 'mkfile', ...placeOf(makeFile), content };
+    const isText = Buffer.from(content).equals(makeFile.data);
+    return {
+      action: 'mkfile',
+      path,
+      content: isText ? content : makeFile.data.toString('base64'),
+      ...(!isText && { isBase64: true }),
+      mode: permissionsOf(makeFile.mode, path),
+      needsParent: true,
+      ...madeOf(makeFile, input, used),
+    };
   }
   if (makeDirectory !== undefined) {
-    refuseTime(makeDirectory.timestamp);
-    return { action: 'mkdir', ...placeOf(makeDirectory) };
+    const path = pathOf(makeDirectory.path, 'mkdir.path');
+    const parents = makeDirectory.makesParents ? 'same' : 'none';
+    const mode = permissionsOf(makeDirectory.mode, path);
+    return { action: 'mkdir', path, mode, parents, ...madeOf(makeDirectory, input, used) };
   }
-  const kind = action.remove === undefined ? (action.symlink === undefined ? 'unknown' : 'symlink') : 'rm';
-  throw notImplemented(`file action ${kind} is not supported in graphs (LLB)`);
+  if (symlink !== undefined) {
+    if (symlink.target === '') {
+      throw invalidArgument('symlink.oldpath: a link needs a target');
+    }
+    refuseNul(symlink.target, 'symlink.oldpath');
+    const path = pathOf(symlink.path, 'symlink.newpath');
+    return { action: 'symlink', path, target: symlink.target, ...madeOf(symlink, input, used) };
+  }
+  if (remove !== undefined) {
+    const { allowsWildcard: isPattern, mayMiss } = remove;
+    return { action: 'rm', path: pathOf(remove.path, 'rm.path'), isPattern, mayMiss };
+  }
+  throw notImplemented('file actions of an unknown kind are not supported');
 }
 
-function placeOf(message: { path: string; mode: number; owner: OwnerMessage | undefined }): {
-  path: string;
-  mode: number;
-  owner: string;
-} {
-  const path = posix.resolve('/', message.path);
-  if (message.mode < 0 || message.mode > MODE_MAX) {
-    throw invalidArgument(`mode ${message.mode} of ${path}: must be between 0 and 07777`);
+/** From the root on: `..` ends there. */
+function pathOf(path: string, field: string): string {
+  refuseNul(path, field);
+  return posix.resolve('/', path);
+}
+
+function refuseNul(text: string, field: string): void {
+  if (text.includes('\0')) {
+    throw invalidArgument(`${field} ${JSON.stringify(text)}: must have no NUL`);
   }
-  return { path, mode: message.mode, owner: ownerOf(message.owner) };
+}
+
+/** Bits beyond those of permissions are left out, as BuildKit does. */
+function permissionsOf(mode: number, path: string): number {
+  if (mode < 0 || mode > MODE_MAX) {
+    throw invalidArgument(`mode ${mode} of ${path}: must be between 0 and 07777`);
+  }
+  return mode & PERMISSIONS;
+}
+
+function madeOf(
+  { owner, timestamp }: { owner: OwnerMessage | undefined; timestamp: bigint },
+  base: number,
+  used: UsedInputs,
+): Made {
+  return { ...ownerOf(owner, base, used), ...timeOf(timestamp) };
 }
 
 /** -1 = none was set. */
-function refuseTime(timestamp: number): void {
-  if (timestamp !== -1 && timestamp !== 0) {
-    throw notImplemented(`timestamp ${timestamp} of a file action is not supported`);
+function timeOf(timestamp: bigint): Pick<Made, 'mtime'> {
+  if (timestamp === -1n) {
+    return {};
   }
+  const nanoseconds = ((timestamp % NANOS_PER_SECOND) + NANOS_PER_SECOND) % NANOS_PER_SECOND;
+  const seconds = (timestamp - nanoseconds) / NANOS_PER_SECOND;
+  return { mtime: { seconds: Number(seconds), nanoseconds: Number(nanoseconds) } };
 }
 
-function copyOf(copy: CopyMessage, from: number, used: UsedInputs): CopyFiles {
-  refuseOthers(copy, used.all[from]);
-  const path = posix.resolve('/', copy.src);
-  const destination = posix.resolve('/', copy.dest);
+function copyOf(copy: CopyMessage, { input, secondaryInput }: ActionMessage, used: UsedInputs): CopyFiles {
+  const source = pathOf(copy.src, 'copy.src');
+  const destination = pathOf(copy.dest, 'copy.dest');
+  checkPatterns('copy.include_patterns', copy.include);
+  checkPatterns('copy.exclude_patterns', copy.exclude);
   return {
     action: 'copy',
-    from,
-    sources: [copy.allowsWildcard ? path : path.replaceAll(/[*?[\\]/g, String.raw`\$&`)],
-    destination: copy.dest.endsWith('/') && destination !== '/' ? `${destination}/` : destination,
-    owner: ownerOf(copy.owner),
+    from: used.positionOf(secondaryInput),
+    sources: [copy.allowsWildcard ? source : literal(source)],
+    destination: /\/\.?$/.test(copy.dest) && destination !== '/' ? `${destination}/` : destination,
     chmod: copy.modeText || (copy.mode === -1 ? '' : modeText(copy.mode)),
     unpacks: copy.unpacks,
     keepsParents: false,
     exclude: copy.exclude,
+    ...madeOf(copy, input, used),
+    exact: {
+      followsLinks: copy.followsSymlink,
+      copiesContents: copy.copiesContents,
+      makesParents: copy.makesParents,
+      mustMatch: copy.allowsWildcard && !copy.allowsEmptyWildcard,
+      include: copy.include,
+      replaces: copy.replaces,
+    },
   };
 }
 
-/** Copies are as COPY has them: other ways of reading a source are refused where they would make a difference. */
-function refuseOthers(copy: CopyMessage, source: Vertex | undefined): void {
-  if (copy.include.length > 0 || copy.replaces) {
-    throw notImplemented(`copy of ${copy.src}: include patterns and replacing are not supported`);
-  }
-  if (!copy.makesParents) {
-    throw notImplemented(`copy of ${copy.src} without createDestPath is not supported`);
-  }
-  // One file, or all of a tree, is the same either way.
-  const isSame =
-    posix.resolve('/', copy.src) === '/' ||
-    source?.op.kind === 'http' ||
-    (source?.op.kind === 'files' && source.op.actions.every(({ action }) => action === 'mkfile'));
-  if (!isSame && !(copy.followsSymlink && copy.copiesContents)) {
-    throw notImplemented(`copy of ${copy.src} without followSymlink and dirCopyContents is not supported`);
-  }
-  if (copy.allowsWildcard && !copy.allowsEmptyWildcard) {
-    throw notImplemented(`copy of ${copy.src} with a wildcard that must find something is not supported`);
+function checkPatterns(field: string, patterns: readonly string[]): void {
+  try {
+    patternTest(patterns);
+  } catch (error) {
+    throw invalidArgument(`${field}: ${errorText(error)}`, { cause: error });
   }
 }
 
@@ -123,13 +205,29 @@ function modeText(mode: number): string {
   return mode.toString(8);
 }
 
-/** `user`, `user:group`, or nothing. Names are looked up in the tree that is changed, as COPY does. */
-function ownerOf(owner: OwnerMessage | undefined): string {
-  const [user, group] = [nameOrId(owner?.user), nameOrId(owner?.group)];
-  if (user === '' && group !== '') {
-    throw notImplemented(`owner :${group} without a user is not supported`);
+/** `user`, `user:group`, or nothing. `base` is the tree that is changed, in which names are looked up as a rule. */
+function ownerOf(
+  owner: OwnerMessage | undefined,
+  base: number,
+  used: UsedInputs,
+): Pick<Made, 'owner' | 'accounts'> {
+  if (owner === undefined) {
+    return { owner: '' };
   }
-  return group === '' ? user : `${user}:${group}`;
+  const named = [owner.user, owner.group].flatMap((one) => one?.byName ?? []);
+  const [place = base, ...others] = [...new Set(named.map(({ input }) => input))];
+  if (others.length > 0) {
+    throw notImplemented('owner: a user and a group of different inputs are not supported');
+  }
+  if (place < 0 && named.length > 0) {
+    throw invalidArgument(`owner: invalid user index ${place}`);
+  }
+  const user = nameOrId(owner.user) || '0';
+  const group = nameOrId(owner.group);
+  return {
+    owner: group === '' ? user : `${user}:${group}`,
+    ...(place !== base && { accounts: used.positionOf(place) }),
+  };
 }
 
 function nameOrId(one: OwnerMessage['user']): string {

@@ -15,20 +15,20 @@ export function inputAt(inputs: Inputs, position: number): Vertex | undefined {
 /** The inputs of a vertex: the tree that it changes, then what it reads, each time it does. */
 export class UsedInputs {
   readonly all: (Vertex | undefined)[];
-  readonly #inputs: Inputs;
+  readonly #at: (input: number) => Vertex | undefined;
 
-  constructor(inputs: Inputs, base: number) {
-    this.#inputs = inputs;
-    this.all = [inputAt(inputs, base)];
+  /** `at`: an input of the client's operation. */
+  constructor(at: (input: number) => Vertex | undefined, base: number) {
+    this.#at = at;
+    this.all = [at(base)];
   }
 
-  /** An input of the client's operation. */
   at(input: number): Vertex | undefined {
-    return inputAt(this.#inputs, input);
+    return this.#at(input);
   }
 
   /** The position in `all` of an input of the client's operation. */
   positionOf(input: number): number {
-    return this.all.push(inputAt(this.#inputs, input)) - 1;
+    return this.all.push(this.#at(input)) - 1;
   }
 }

@@ -2,6 +2,7 @@ import {
   bytes,
   field,
   flag,
+  long,
   mapped,
   message,
   nested,
@@ -35,6 +36,8 @@ const meta = message({
   hostname: field(7, text),
   ulimit: repeated(9, nested(ulimit)),
   cgroupParent: field(10, text),
+  removesStubParents: field(11, flag),
+  validExitCodes: repeated(12, number),
 });
 
 const secretOption = message({
@@ -55,6 +58,7 @@ const mount = message({
   cache: optional(20, nested(message({ id: field(1, text), sharing: field(2, number) }))),
   secret: optional(21, nested(secretOption)),
   ssh: optional(22, nested(secretOption)),
+  contentCache: field(24, number),
 });
 export type MountMessage = ValueOf<typeof mount>;
 
@@ -89,7 +93,7 @@ const copyAction = message({
   makesParents: field(8, flag),
   allowsWildcard: field(9, flag),
   allowsEmptyWildcard: field(10, flag),
-  timestamp: field(11, number),
+  timestamp: field(11, long),
   include: repeated(12, text),
   exclude: repeated(13, text),
   replaces: field(14, flag),
@@ -102,15 +106,23 @@ const makeFile = message({
   mode: field(2, number),
   data: field(3, bytes),
   owner: optional(4, nested(owner)),
-  timestamp: field(5, number),
+  timestamp: field(5, long),
 });
 const makeDirectory = message({
   path: field(1, text),
   mode: field(2, number),
   makesParents: field(3, flag),
   owner: optional(4, nested(owner)),
-  timestamp: field(5, number),
+  timestamp: field(5, long),
 });
+const makeLink = message({
+  target: field(1, text),
+  path: field(2, text),
+  owner: optional(3, nested(owner)),
+  timestamp: field(4, long),
+});
+const remove = message({ path: field(1, text), mayMiss: field(2, flag), allowsWildcard: field(3, flag) });
+
 const fileAction = message({
   input: field(1, number),
   secondaryInput: field(2, number),
@@ -118,8 +130,8 @@ const fileAction = message({
   copy: optional(4, nested(copyAction)),
   makeFile: optional(5, nested(makeFile)),
   makeDirectory: optional(6, nested(makeDirectory)),
-  remove: optional(7, bytes),
-  symlink: optional(8, bytes),
+  remove: optional(7, nested(remove)),
+  symlink: optional(8, nested(makeLink)),
 });
 export type ActionMessage = ValueOf<typeof fileAction>;
 
@@ -128,6 +140,9 @@ export type FileMessage = ValueOf<typeof fileOp>;
 
 const mergeOp = message({ inputs: repeated(1, nested(message({ input: field(1, number) }))) });
 
+const diffSide = message({ input: field(1, number) });
+const diffOp = message({ lower: optional(1, nested(diffSide)), upper: optional(2, nested(diffSide)) });
+
 export const operation = message({
   inputs: repeated(1, nested(input)),
   exec: optional(2, nested(execOp)),
@@ -135,7 +150,7 @@ export const operation = message({
   file: optional(4, nested(fileOp)),
   build: optional(5, bytes),
   merge: optional(6, nested(mergeOp)),
-  diff: optional(7, bytes),
+  diff: optional(7, nested(diffOp)),
   platform: optional(10, nested(platform)),
 });
 export type OperationMessage = ValueOf<typeof operation>;

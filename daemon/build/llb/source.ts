@@ -1,14 +1,21 @@
 import { posix } from 'node:path';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
-import type { GitSource, HeldSource, HttpSource, ImageSource, LocalSource } from '../graph/op.ts';
+import type {
+  GitSource,
+  HeldSource,
+  HttpSource,
+  ImageSource,
+  LayoutSource,
+  LocalSource,
+} from '../graph/op.ts';
 import type { SourceMessage } from './messages.ts';
 import { RESULT_SCHEME } from './result-definition.ts';
 import type { GraphOwner } from './owner.ts';
 
 /** What changes no result: what a client compares, and what records are called. */
-const TOLD = new Set(['local.unique', 'local.differ', 'image.recordtype', 'git.knownsshhosts']);
+const TOLD = new Set(['local.unique', 'local.differ', 'image.recordtype']);
 
-type Source = ImageSource | LocalSource | HttpSource | GitSource | HeldSource;
+type Source = ImageSource | LayoutSource | LocalSource | HttpSource | GitSource | HeldSource;
 
 /** Where files come from, by the scheme of the identifier. Throws not_implemented for schemes and attributes. */
 export function sourceOf({ identifier, attrs }: SourceMessage, owner: GraphOwner): Source {
@@ -37,9 +44,24 @@ function ofScheme(scheme: string, asked: Asked, owner: GraphOwner): Source {
   const { identifier, rest, take } = asked;
   switch (scheme) {
     case 'docker-image': {
-      const mode = take('image.resolvemode') === 'pull' ? 'pull' : 'local';
-      return { kind: 'image', reference: rest, platform: owner.platform, mode };
+      const resolved = take('image.resolvemode');
+      if (!['', 'default', 'pull', 'local'].includes(resolved)) {
+        throw invalidArgument(
+          `image.resolvemode ${JSON.stringify(resolved)}: must be default, pull or local`,
+        );
+      }
+      const limit = layerLimit('image.layerlimit', take('image.layerlimit'));
+      const { platform } = owner;
+      return {
+        kind: 'image',
+        reference: rest,
+        platform,
+        mode: resolved === 'pull' ? 'pull' : 'local',
+        ...limit,
+      };
     }
+    case 'oci-layout':
+      return layoutSource(asked, owner);
     case 'local':
       return localSource(asked, owner);
     case 'http':
@@ -52,6 +74,27 @@ function ofScheme(scheme: string, asked: Asked, owner: GraphOwner): Source {
     default:
       throw notImplemented(`source ${identifier} is not supported`);
   }
+}
+
+function layoutSource({ identifier, rest, take }: Asked, { session, platform }: GraphOwner): LayoutSource {
+  const [, digest = ''] = /^[^@]+@(sha256:[0-9a-f]{64})$/.exec(rest) ?? [];
+  if (digest === '') {
+    throw invalidArgument(`${identifier}: must be a reference with a digest, NAME@sha256:...`);
+  }
+  const store = take('oci.store') || rest.replace(/[:@].*$/, '');
+  const limit = layerLimit('oci.layerlimit', take('oci.layerlimit'));
+  return { kind: 'layout', store, digest, session: take('oci.session') || session, platform, ...limit };
+}
+
+function layerLimit(name: string, text: string): { layerLimit?: number } {
+  if (text === '') {
+    return {};
+  }
+  const limit = count(name, text, 10);
+  if (limit === 0) {
+    throw invalidArgument(`${name} ${text}: must be more than 0`);
+  }
+  return { layerLimit: limit };
 }
 
 function localSource({ rest, take }: Asked, { session, sharedKey }: GraphOwner): LocalSource {
@@ -99,6 +142,7 @@ function gitSource({ rest, take }: Asked): GitSource {
   const token = take('git.authtokensecret');
   const header = take('git.authheadersecret');
   const agent = take('git.mountsshsock');
+  const knownHosts = take('git.knownsshhosts');
   return {
     kind: 'git',
     remote: take('git.fullurl') || `https://${address}`,
@@ -108,6 +152,7 @@ function gitSource({ rest, take }: Asked): GitSource {
     checksum: take('git.checksum'),
     ...(token + header !== '' && { secrets: { token, header } }),
     ...(agent !== '' && { agent }),
+    ...(knownHosts !== '' && { knownHosts }),
   };
 }
 

@@ -3,7 +3,7 @@ import { openReadRoot } from '../../../storage/contexts/roots.ts';
 import type { PlaceRequest } from '../../../storage/files/place.ts';
 import type { ComposedFiles } from '../../../storage/layers/compose/plan.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import type { FilesOp } from '../graph/op.ts';
+import type { CopyFiles, FilesOp } from '../graph/op.ts';
 import type { PinnedLayers } from '../ports.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import { openTree } from './open-tree.ts';
@@ -21,7 +21,7 @@ export async function composeFiles(
   { inputs, signal }: { inputs: readonly (BuildTree | undefined)[]; signal: AbortSignal },
 ): Promise<PinnedLayers | undefined> {
   const [action] = actions;
-  if (actions.length !== 1 || action?.action !== 'copy' || action.keepsParents) {
+  if (actions.length !== 1 || action?.action !== 'copy' || action.keepsParents || !isOfDockerfile(action)) {
     return undefined;
   }
   const from = inputs[action.from];
@@ -45,6 +45,11 @@ export async function composeFiles(
   });
   failpoint('build.ops.files');
   return isComposed(files) ? await deps.layers.compose(layersOfTree(base), files, signal) : undefined;
+}
+
+/** As COPY leaves it: a client's graph may ask for more. */
+function isOfDockerfile({ exact, mtime, accounts }: CopyFiles): boolean {
+  return exact === undefined && mtime === undefined && accounts === undefined;
 }
 
 function isComposed(request: PlaceRequest): request is ComposedFiles {

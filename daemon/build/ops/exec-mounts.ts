@@ -3,13 +3,14 @@ import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toBytes } from '../../../storage/files/view.ts';
 import type { HiddenFile } from '../../containers/request/mounts/hidden-files.ts';
-import { invalidArgument, notFound, unreachable } from '../../base/errors.ts';
+import { invalidArgument, invariant, notFound, unreachable } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Rollback } from '../../base/rollback.ts';
-import type { ExecMount } from '../graph/op.ts';
-import type { BuildTree } from '../snapshots/tree.ts';
+import type { ExecMount, ExecOp } from '../graph/op.ts';
+import type { PinnedLayers } from '../ports.ts';
+import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import type { RunContext } from '../solver/ports.ts';
 import { openAgentSocket } from './agent-socket.ts';
 import { secretIfThere, sessionOf, type OpDeps } from './ports.ts';
@@ -24,6 +25,8 @@ export interface ExecMounts extends AsyncDisposable {
   env: string[];
   /** Places in the root that exist only so that something can be mounted there; byte strings. */
   mountPoints: Record<string, 'directory' | 'file'>;
+  /** Trees that are results of the command, to be asked for once it has ended. */
+  results: { number: number; target: string; made(signal: AbortSignal): Promise<PinnedLayers> }[];
 }
 
 type Mount<T extends ExecMount['type']> = Extract<ExecMount, { type: T }>;
@@ -34,13 +37,14 @@ interface Preparation {
   context: RunContext;
   undo: Rollback;
   directory: string;
+  keepsStubParents: boolean;
   mounts: Omit<ExecMounts, keyof AsyncDisposable>;
 }
 
 /** Prepares them. Throws with nothing left; what a daemon that dies leaves is below `temporary`. */
 export async function prepareMounts(
   deps: OpDeps & { log: Logger },
-  mounts: readonly ExecMount[],
+  { mounts, keepsStubParents = false }: Pick<ExecOp, 'mounts' | 'keepsStubParents'>,
   { inputs, context }: { inputs: readonly (BuildTree | undefined)[]; context: RunContext },
 ): Promise<ExecMounts> {
   const directory = join(deps.temporary, `build-mounts-${randomBytes(8).toString('hex')}`);
@@ -51,7 +55,8 @@ export async function prepareMounts(
     context,
     undo,
     directory,
-    mounts: { files: [], tmpfs: {}, env: [], mountPoints: {} },
+    mounts: { files: [], tmpfs: {}, env: [], mountPoints: {}, results: [] },
+    keepsStubParents,
   };
   try {
     failpoint('build.ops.mounts');
@@ -94,13 +99,36 @@ async function prepare(prepared: Preparation, mount: ExecMount, directory: strin
 
 async function bind(
   { deps, inputs, context, undo, ...prepared }: Preparation,
-  { from, source, target, isWritable }: Mount<'bind'>,
+  { from, source, target, isWritable, result: number }: Mount<'bind'>,
   directory: string,
 ): Promise<void> {
   const { signal } = context;
-  const { path, kind } = await mountTree(deps, inputs[from], { source, directory, undo, signal });
-  prepared.mounts.files.push({ source: path, target, isWritable });
+  const tree = inputs[from];
+  const { path, kind, changed } = await mountTree(deps, tree, { source, directory, undo, signal });
+  const { mounts } = prepared;
+  mounts.files.push({ source: path, target, isWritable });
   place(prepared, target, kind);
+  if (number !== undefined) {
+    invariant(changed !== undefined, 'a result that stands on no layers');
+    const made = async (ended: AbortSignal): Promise<PinnedLayers> => {
+      failpoint('build.ops.mount.result');
+      // Below a part of a tree nothing is told apart from what the command has made.
+      const points = source === '/' ? pointsBelow(mounts.mountPoints, target) : {};
+      await using tar = await changed(points, ended);
+      return await deps.layers.commit(layersOfTree(tree), { tar }, ended);
+    };
+    mounts.results.push({ number, target, made });
+  }
+}
+
+/** Places below a mount that exist only so that something else can be mounted there. */
+function pointsBelow(points: ExecMounts['mountPoints'], target: string): ExecMounts['mountPoints'] {
+  const prefix = `${toBytes(target)}/`;
+  return Object.fromEntries(
+    Object.entries(points).flatMap(([path, kind]) =>
+      path.startsWith(prefix) ? [[path.slice(prefix.length - 1), kind]] : [],
+    ),
+  );
 }
 
 async function cache(
@@ -181,12 +209,16 @@ async function secretOf(deps: OpDeps, context: RunContext, id: string): Promise<
 }
 
 /** Notes a place with all above it. */
-function place({ mounts }: Pick<Preparation, 'mounts'>, target: string, kind: 'directory' | 'file'): void {
+function place(
+  { mounts, keepsStubParents }: Pick<Preparation, 'mounts' | 'keepsStubParents'>,
+  target: string,
+  kind: 'directory' | 'file',
+): void {
   if (!target.startsWith('/') || target === '/') {
     throw invalidArgument(`invalid mount target ${JSON.stringify(target)}`);
   }
   const parts = target.split('/').filter((part) => part !== '');
-  for (const end of parts.keys()) {
+  for (const end of keepsStubParents ? [parts.length - 1] : parts.keys()) {
     const path = toBytes(`/${parts.slice(0, end + 1).join('/')}`);
     mounts.mountPoints[path] = end === parts.length - 1 ? kind : 'directory';
   }

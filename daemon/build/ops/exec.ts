@@ -4,13 +4,15 @@ import { failpoint } from '../../base/failpoint.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ExecOp } from '../graph/op.ts';
 import type { StepContainer } from '../graph/step-container.ts';
-import type { PinnedLayers } from '../ports.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import type { RunContext } from '../solver/ports.ts';
+import { treeOf } from '../cache/records.ts';
 import { prepareMounts, type ExecMounts } from './exec-mounts.ts';
 import type { OpDeps } from './ports.ts';
 
-/** A command in a tree: what it changed is the layer. Throws with its exit code where it failed. */
+/**
+ * A command in a tree: what it changed is the layer, with results of mounts. Throws with its exit code where it failed.
+ */
 export async function runExec(
   deps: OpDeps & { log: Logger },
   op: ExecOp,
@@ -23,12 +25,12 @@ export async function runExec(
     context: RunContext;
     container: StepContainer | undefined;
   },
-): Promise<PinnedLayers> {
+): Promise<BuildTree> {
   const { signal } = context;
-  await using mounts = await prepareMounts(deps, op.mounts, { inputs, context });
+  await using mounts = await prepareMounts(deps, op, { inputs, context });
   signal.throwIfAborted();
   failpoint('build.ops.exec');
-  return await deps.layers.run({
+  const made = await deps.layers.run({
     layerIds: layersOfTree(inputs[0]),
     body: bodyOf(op, mounts),
     command: op.argv,
@@ -37,8 +39,19 @@ export async function runExec(
     mountPoints: mounts.mountPoints,
     output: (stream, bytes) => context.log(stream === 2 ? 2 : 1, bytes),
     signal,
+    ...(op.validExitCodes && { validExitCodes: op.validExitCodes }),
     ...(container && { container }),
   });
+  const tree = treeOf(made);
+  try {
+    for (const { number, made: result } of mounts.results) {
+      tree.results.set(number, treeOf(await result(signal)));
+    }
+    return tree;
+  } catch (error) {
+    tree[Symbol.dispose]();
+    throw error;
+  }
 }
 
 function bodyOf(op: ExecOp, mounts: ExecMounts): ContainerCreateRequest {
@@ -62,6 +75,7 @@ function bodyOf(op: ExecOp, mounts: ExecMounts): ContainerCreateRequest {
       ...(op.isPrivileged && { Privileged: true }),
       ...(op.cgroupParent !== '' && { CgroupParent: cgroupParentOf(op.cgroupParent) }),
       Tmpfs: mounts.tmpfs,
+      ...(op.isRootReadonly && { ReadonlyRootfs: true }),
     },
   };
 }

@@ -28,7 +28,8 @@ export async function runGit(deps: OpDeps, op: GitSource, context: RunContext): 
       try {
         const authorization = await authorizationFor(deps, op, context);
         const end = async (): Promise<void> => await agent[Symbol.asyncDispose]();
-        return { agent: agent.path, authorization, [Symbol.asyncDispose]: end };
+        const { knownHosts } = op;
+        return { agent: agent.path, authorization, knownHosts, [Symbol.asyncDispose]: end };
       } catch (error) {
         await agent[Symbol.asyncDispose]();
         throw error;

@@ -1,10 +1,11 @@
-import { showUrl } from '../../../storage/downloads/download.ts';
+import { Readable } from 'node:stream';
+import { download, showUrl } from '../../../storage/downloads/download.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { fetchFile, fileTree, type FetchedFile } from '../context/fetch-file.ts';
 import type { HttpSource } from '../graph/op.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import type { RunContext, SourceKey } from '../solver/ports.ts';
-import type { OpDeps } from './ports.ts';
+import { sessionOf, type OpDeps } from './ports.ts';
 
 const MODE = 0o600;
 
@@ -39,6 +40,19 @@ export async function runHttp(deps: OpDeps, op: HttpSource, context: RunContext)
   return fileTree(fetched, { name: fileName, mode, ...owner });
 }
 
+/** What clients have as a stream is named as if it were a host. */
+const SESSION_HOST = 'buildkit-session';
+
+async function open({ sessions }: OpDeps, address: URL, context: RunContext): ReturnType<typeof download> {
+  const { signal } = context;
+  if (address.protocol !== 'http:' || address.host !== SESSION_HOST) {
+    return await download(address, signal);
+  }
+  const session = await sessionOf(sessions, context.sessions(), signal);
+  const body = Readable.from(session.upload(address.pathname.replace(/^\//, ''), signal));
+  return { headers: {}, size: undefined, body };
+}
+
 function take(op: HttpSource): FetchedFile | undefined {
   const fetched = waiting.get(op);
   waiting.delete(op);
@@ -62,7 +76,7 @@ async function keep(op: HttpSource, fetched: FetchedFile, signal: AbortSignal): 
   signal.addEventListener('abort', drop, { once: true });
 }
 
-async function fetch({ spools }: OpDeps, { url }: HttpSource, context: RunContext): Promise<FetchedFile> {
+async function fetch(deps: OpDeps, { url }: HttpSource, context: RunContext): Promise<FetchedFile> {
   if (!URL.canParse(url)) {
     throw invalidArgument(`${url} is no URL`);
   }
@@ -75,8 +89,9 @@ async function fetch({ spools }: OpDeps, { url }: HttpSource, context: RunContex
       ...(total !== undefined && { total }),
       isDone,
     });
-  const fetched = await fetchFile(spools, address, {
+  const fetched = await fetchFile(deps.spools, address, {
     signal: context.signal,
+    open: async () => await open(deps, address, context),
     came: (bytes, total) => {
       current = bytes;
       tell(total, false);

@@ -6,11 +6,16 @@ import { sessionOf, type OpDeps } from './ports.ts';
 /** An image, pulled with the credentials of the client where it has to be. */
 export async function findImage(
   { layers, sessions }: Pick<OpDeps, 'layers' | 'sessions'>,
-  { reference, platform, mode }: Pick<ImageSource, 'reference' | 'platform' | 'mode'>,
+  {
+    reference,
+    platform,
+    mode,
+    layerLimit,
+  }: Pick<ImageSource, 'reference' | 'platform' | 'mode' | 'layerLimit'>,
   context: Omit<RunContext, 'used'>,
 ): Promise<ImageFacts> {
   const { signal } = context;
-  return await layers.image(
+  const found = await layers.image(
     { reference, platform, mode },
     {
       signal,
@@ -27,6 +32,11 @@ export async function findImage(
       },
     },
   );
+  if (layerLimit === undefined || layerLimit >= found.layerIds.length) {
+    return found;
+  }
+  using _all = found.pin;
+  return { ...found, ...layers.pin(found.layerIds.slice(0, layerLimit)) };
 }
 
 /** Clients keep the credentials of Docker's own registry by another name. */

@@ -7,11 +7,14 @@ import { invariant, InvariantError, unreachable } from '../../base/errors.ts';
 import { BuildTree } from '../snapshots/tree.ts';
 import type { HeldTree, RunContext, SolverKeys, SourceKey } from '../solver/ports.ts';
 import { positionsRead } from '../solver/reads.ts';
+import { chainIds } from '../../../storage/layers/chain.ts';
 import { findImage } from './image.ts';
+import { findLayoutOf } from './layout.ts';
 import { gitKey } from './git.ts';
 import { httpKey } from './http.ts';
 import type { OpDeps } from './ports.ts';
-import { findSources } from './sources.ts';
+import { literal } from '../graph/literal.ts';
+import { findSources, readingOf, type Wanted } from './sources.ts';
 
 /** Keys of operations on real trees. */
 export class BuildKeys implements SolverKeys {
@@ -31,6 +34,13 @@ export class BuildKeys implements SolverKeys {
         context.used({ kind: 'image', reference, platform, digest: digest || id });
         return { key: this.#keyOfLayers(layerIds), isLasting: true };
       }
+      case 'layout': {
+        const { layers } = await findLayoutOf(this.#deps, op, context);
+        const { store, digest, platform } = op;
+        context.used({ kind: 'layout', store, digest, platform });
+        const chainId = chainIds(layers.map(({ diffId }) => diffId)).at(-1) ?? '';
+        return { key: `${IMAGE_KEY}${chainId}`, isLasting: true };
+      }
       case 'local':
       case 'sent':
         context.used({ kind: 'local', name: op.kind === 'local' ? op.name : 'context' });
@@ -45,6 +55,8 @@ export class BuildKeys implements SolverKeys {
       case 'files':
       case 'exec':
       case 'merge':
+      case 'diff':
+      case 'result':
         throw new InvariantError(`${op.kind} is no source`);
       default:
         return unreachable(op);
@@ -95,13 +107,16 @@ export class BuildKeys implements SolverKeys {
     invariant(tree instanceof BuildTree, 'a tree of another solver');
     const { content } = tree;
     const read = sourcesRead(vertex.op, position);
-    if (content.kind === 'layers' && read.flat().some((path) => posix.resolve('/', path) === '/')) {
+    if (
+      content.kind === 'layers' &&
+      read.flatMap(({ sources }) => sources).some((path) => posix.resolve('/', path) === '/')
+    ) {
       // All of it: its layers say what that is, and nothing need be read.
       return `layers ${this.#deps.layers.chainId(content.layerIds)}`;
     }
     const hash = createHash('sha256');
-    for (const sources of read) {
-      const found = await findSources(this.#deps, tree, { sources, signal });
+    for (const wanted of read) {
+      const found = await findSources(this.#deps, tree, { ...wanted, signal });
       const facts = found.map(({ source, asked }) => [asked, source.name, source.isDirectory, source.digest]);
       hash.update(`${JSON.stringify(facts)}\n`);
     }
@@ -109,30 +124,35 @@ export class BuildKeys implements SolverKeys {
   }
 }
 
+/** Account files that may not be there. */
+const ACCOUNTS = ['/etc/passw[d]', '/etc/grou[p]'];
+
 /** What an operation reads of an input: patterns, action by action. */
-function sourcesRead(op: Op, position: number): (readonly string[])[] {
+function sourcesRead(op: Op, position: number): Wanted[] {
   switch (op.kind) {
     case 'files':
-      return op.actions.flatMap((action) =>
-        action.action === 'copy' && action.from === position ? [action.sources] : [],
-      );
+      return op.actions.flatMap((action) => [
+        ...(action.action === 'copy' && action.from === position
+          ? [{ sources: action.sources, ...readingOf(action) }]
+          : []),
+        ...(action.action !== 'rm' && action.accounts === position ? [{ sources: ACCOUNTS }] : []),
+      ]);
     case 'exec':
       return op.mounts.flatMap((mount) =>
-        mount.type === 'bind' && mount.from === position ? [[literal(mount.source)]] : [],
+        mount.type === 'bind' && mount.from === position ? [{ sources: [literal(mount.source)] }] : [],
       );
     case 'image':
+    case 'layout':
     case 'local':
     case 'sent':
     case 'http':
     case 'git':
     case 'held':
     case 'merge':
+    case 'diff':
+    case 'result':
       return [];
     default:
       return unreachable(op);
   }
-}
-
-function literal(path: string): string {
-  return path.replaceAll(/[*?[\\]/g, String.raw`\$&`);
 }

@@ -1,16 +1,18 @@
 import type { Logger } from '../../base/logger.ts';
 import { invariant, unreachable } from '../../base/errors.ts';
 import { treeOf } from '../cache/records.ts';
-import type { ImageSource, LocalSource, MergeOp, SentSource, Vertex } from '../graph/op.ts';
+import type { ImageSource, LocalSource, MergeOp, MountResult, Op, SentSource, Vertex } from '../graph/op.ts';
 import { WHOLE } from '../graph/whole.ts';
 import { BuildTree, layersOfTree } from '../snapshots/tree.ts';
 import type { RunContext, SolverOps } from '../solver/ports.ts';
 import { ContextTree } from '../../../storage/contexts/tree.ts';
+import { runDiff } from './diff.ts';
 import { runExec } from './exec.ts';
 import { runFiles } from './files.ts';
 import { runHttp } from './http.ts';
 import { runGit } from './git.ts';
 import { findImage } from './image.ts';
+import { receiveLayout } from './layout.ts';
 import type { OpDeps } from './ports.ts';
 
 /** Does the operations of graphs, each by its kind. */
@@ -26,10 +28,8 @@ export class BuildOps implements SolverOps<BuildTree> {
     inputs: readonly (BuildTree | undefined)[],
     context: RunContext,
   ): Promise<BuildTree> {
-    const { kind } = vertex.op;
-    const position = inputs.findIndex(
-      (input, at) => input?.content.kind === 'files' && (at === 0 || kind === 'merge'),
-    );
+    const standsOn = wholePositions(vertex.op);
+    const position = inputs.findIndex((input, at) => input?.content.kind === 'files' && standsOn.has(at));
     if (position === -1) {
       return await this.#run(vertex, inputs, context);
     }
@@ -48,6 +48,8 @@ export class BuildOps implements SolverOps<BuildTree> {
     switch (op.kind) {
       case 'image':
         return await this.#image(op, context);
+      case 'layout':
+        return treeOf(await receiveLayout(this.#deps, op, context));
       case 'local':
         return await this.#local(op, context);
       case 'sent':
@@ -61,9 +63,13 @@ export class BuildOps implements SolverOps<BuildTree> {
       case 'files':
         return treeOf(await runFiles(this.#deps, op, { inputs, signal }));
       case 'exec':
-        return treeOf(await runExec(this.#deps, op, { inputs, context, container }));
+        return await runExec(this.#deps, op, { inputs, context, container });
       case 'merge':
         return await this.#merge(op, inputs, signal);
+      case 'diff':
+        return treeOf(await runDiff(this.#deps, op, { inputs, signal }));
+      case 'result':
+        return resultOf(inputs[0], op);
       default:
         return unreachable(op);
     }
@@ -116,6 +122,24 @@ export class BuildOps implements SolverOps<BuildTree> {
   ): Promise<BuildTree> {
     return treeOf(await this.#deps.layers.stack(layersOfTree(below), layersOfTree(above), signal));
   }
+}
+
+/** Positions of inputs that results stand on: files that are no layers become one there. */
+function wholePositions(op: Op): ReadonlySet<number> {
+  if (op.kind === 'exec') {
+    const mounted = op.mounts.flatMap((mount) =>
+      mount.type === 'bind' && mount.result !== undefined ? [mount.from] : [],
+    );
+    return new Set([0, ...mounted]);
+  }
+  // What copies read is read where it lies; a result is one of its input's.
+  return new Set(op.kind === 'merge' || op.kind === 'diff' ? [0, 1] : op.kind === 'result' ? [] : [0]);
+}
+
+function resultOf(tree: BuildTree | undefined, { number }: MountResult): BuildTree {
+  const result = tree?.results.get(number);
+  invariant(result !== undefined, `a command without result ${number}`);
+  return result.hold();
 }
 
 function heldTree({ files }: SentSource): BuildTree {

@@ -2,10 +2,12 @@ import type { BuildSession } from '../../../api/types/build/session.ts';
 import { isEngineError } from '../../base/errors.ts';
 import type { RootMaker } from '../../../storage/contexts/roots.ts';
 import type { Unpacker } from '../../../storage/contexts/unpack.ts';
+import type { EraseRequest } from '../../../storage/files/remove/erase.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
 import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
 import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
 import type { Readable } from 'node:stream';
+import type { CacheLayers } from '../cache/exchange/ports.ts';
 import type { CacheMounts } from '../cache/cache-mounts.ts';
 import type { BuildLayers } from '../ports.ts';
 import type { HeldTrees } from '../snapshots/held-trees.ts';
@@ -17,6 +19,7 @@ export interface OpArchives {
   place: Unpacker['archives']['place'];
   extract: Unpacker['archives']['extract'];
   select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]>;
+  erase(request: EraseRequest, signal?: AbortSignal): Promise<number>;
   /** `done`: the descriptors of the request may be closed. */
   tar(request: TarRequest, done: () => void): Readable;
   /** Deletes a directory of ours with all below it. */
@@ -43,6 +46,8 @@ export interface OpDeps {
   contexts: Contexts;
   caches: CacheMounts;
   held: HeldTrees;
+  /** Layers that are elsewhere. */
+  remoteLayers: Pick<CacheLayers, 'receive'>;
   archives: OpArchives;
   mounts: OpMounts;
   spools: RootMaker['spools'] &

@@ -1,12 +1,28 @@
 import { posix } from 'node:path';
 import { openReadRoot } from '../../../storage/contexts/roots.ts';
-import { contextSources, imageSources, type Source } from '../../../storage/contexts/sources.ts';
+import {
+  contextSources,
+  imageSources,
+  type Source,
+  type SourceReading,
+} from '../../../storage/contexts/sources.ts';
 import { isEngineError, notFound } from '../../base/errors.ts';
+import type { CopyFiles } from '../graph/op.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import type { OpDeps } from './ports.ts';
 import { openTree } from './open-tree.ts';
 
 const WILD = /[*?[\\]/;
+
+/** Which files of a tree are meant, and how they are read. */
+export interface Wanted extends SourceReading {
+  sources: readonly string[];
+}
+
+/** How a copy reads its sources. Pure. */
+export function readingOf({ exact }: CopyFiles): SourceReading {
+  return exact === undefined ? {} : { keepsLinks: !exact.followsLinks, isWhole: !exact.copiesContents };
+}
 
 /**
  * What sources of a copy mean in a tree: each that is named must be there, a pattern may mean nothing. Throws
@@ -15,31 +31,40 @@ const WILD = /[*?[\\]/;
 export async function findSources(
   deps: OpDeps,
   tree: BuildTree | undefined,
-  { sources, signal }: { sources: readonly string[]; signal: AbortSignal },
+  { sources, signal, ...reading }: Wanted & { signal: AbortSignal },
 ): Promise<{ source: Source; asked: string }[]> {
   const found: { source: Source; asked: string }[] = [];
   for (const asked of sources) {
     const path = posix.resolve('/', asked);
-    const here = await findOne(deps, tree, { path, signal });
-    if (here.length === 0 && !WILD.test(path)) {
-      throw notFound(`failed to calculate checksum of ref: ${JSON.stringify(path)}: not found`);
+    const here = await findOne(deps, tree, { path, signal, ...reading });
+    if (here.length === 0 && !isPattern(path)) {
+      throw notFound(`failed to calculate checksum of ref: ${JSON.stringify(plain(path))}: not found`);
     }
     found.push(...here.map((source) => ({ source, asked })));
   }
   return found;
 }
 
+/** A path of which nothing but `literal` has made a pattern is none. */
+function isPattern(path: string): boolean {
+  return WILD.test(path.replaceAll(/\\[*?[\\]/g, ''));
+}
+
+function plain(path: string): string {
+  return path.replaceAll(/\\([*?[\\])/g, '$1');
+}
+
 async function findOne(
   deps: OpDeps,
   tree: BuildTree | undefined,
-  { path, signal }: { path: string; signal: AbortSignal },
+  { path, signal, ...reading }: { path: string; signal: AbortSignal } & SourceReading,
 ): Promise<Source[]> {
   try {
     if (tree?.content.kind === 'files') {
-      return contextSources(tree.content.context, path, 'COPY');
+      return contextSources(tree.content.context, path, 'COPY', reading);
     }
     await using root = await openReadRoot(deps, openTree(deps, tree));
-    return await imageSources(deps.archives, { view: root.view, texts: [path], signal });
+    return await imageSources(deps.archives, { view: root.view, texts: [path], signal, ...reading });
   } catch (error) {
     if (isEngineError(error, 'invalid_argument')) {
       return [];

@@ -3,6 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { placeSource } from '../../../storage/contexts/place-source.ts';
 import { openReadRoot } from '../../../storage/contexts/roots.ts';
+import type { ChangesRequest } from '../../../storage/files/changes.ts';
+import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { toBytes } from '../../../storage/files/view.ts';
 import { errnoOf, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
@@ -11,17 +13,20 @@ import type { Rollback } from '../../base/rollback.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import { openTree } from './open-tree.ts';
 import type { OpDeps } from './ports.ts';
+import { literal } from '../graph/literal.ts';
 import { findSources } from './sources.ts';
 
 /** Something of a tree, somewhere on the host. */
 export interface MountedTree {
   path: string;
   kind: 'directory' | 'file';
+  /** What has become of it, where it has layers; without empty things at these places. */
+  changed?: (points: ChangesRequest['mountPoints'], signal: AbortSignal) => Promise<ChangesTar>;
 }
 
 /**
  * A part of a tree below `directory`, which is ours and is made: layers as an overlay of its own, whose writes nobody
- * sees again; files of a client as copies. Throws not_found.
+ * sees who does not ask for them; files of a client as copies. Throws not_found.
  */
 export async function mountTree(
   deps: OpDeps,
@@ -38,12 +43,10 @@ export async function mountTree(
     return await copyOut(deps, tree, { source, directory, signal });
   }
   const [upper, work, merged] = await directories(directory, ['upper', 'work', 'merged']);
-  const lowers = openTree(deps, tree);
+  const layers = openTree(deps, tree);
+  const lowers = layers.length === 0 ? [await empty(directory)] : layers;
   failpoint('build.ops.mount');
-  await deps.mounts.overlay(
-    { lowers: lowers.length === 0 ? [await empty(directory)] : lowers, upper, work, merged },
-    { readonly: false },
-  );
+  await deps.mounts.overlay({ lowers, upper, work, merged }, { readonly: false });
   undo.defer('unmount a tree of a build', () => deps.mounts.unmount(merged));
   using root = openRoot(merged);
   using found = openPart(root, source);
@@ -53,7 +56,24 @@ export async function mountTree(
   await (kind === 'directory' ? mkdir(path, { mode: 0o700 }) : writeFile(path, '', { mode: 0o600 }));
   await deps.mounts.bind(found.path, path);
   undo.defer('unmount a part of a tree', () => deps.mounts.unmount(path));
-  return { path, kind };
+  return {
+    path,
+    kind,
+    changed: (points, ended) => changesOf(deps, { lowers, upper, merged }, points, ended),
+  };
+}
+
+async function changesOf(
+  { mounts, spools }: OpDeps,
+  at: { lowers: readonly string[]; upper: string; merged: string },
+  mountPoints: ChangesRequest['mountPoints'],
+  signal: AbortSignal,
+): Promise<ChangesTar> {
+  using upper = openRoot(at.upper);
+  using merged = openRoot(at.merged);
+  using lower = mounts.hiddenView([...at.lowers]);
+  const all = { upper: upper.fd, merged: merged.fd, lower: lower.fd, isPlain: true };
+  return await spools.ofChanges({ ...all, ...(mountPoints && { mountPoints }) }, signal);
 }
 
 /** Copies a part of a tree into a directory of ours. */
@@ -106,11 +126,6 @@ function openPart(root: OpenFile, source: string): OpenFile {
 
 function missing(source: string): Error {
   return notFound(`failed to calculate checksum of ref: ${JSON.stringify(source)}: not found`);
-}
-
-/** A path that is meant as it is. */
-function literal(path: string): string {
-  return path.replaceAll(/[*?[\\]/g, String.raw`\$&`);
 }
 
 async function empty(directory: string): Promise<string> {

@@ -11,6 +11,8 @@ export class BuildTree implements HeldTree {
   readonly content: TreeContent;
   /** When it was made, in ms since 1970; undefined = what was there before any build. */
   createdMs: number | undefined;
+  /** What the command that made it has made of trees mounted in it, by their numbers; they go with it. */
+  readonly results = new Map<number, BuildTree>();
   readonly #release: () => void;
   #holds = 1;
 
@@ -28,6 +30,7 @@ export class BuildTree implements HeldTree {
     this.#holds -= 1;
     if (this.#holds === 0) {
       this.#release();
+      this.results.forEach((result) => result[Symbol.dispose]());
     }
   }
 }

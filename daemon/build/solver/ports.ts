@@ -69,7 +69,10 @@ export interface SolverKeys {
 
 /** Results of earlier builds. */
 export interface SolverCache<T extends HeldTree> {
-  /** `taker`: what it is the result of; undefined = of something that is known by another key, too. */
+  /**
+   * With all results that the taker has. `taker`: what it is the result of; undefined = of something that is known by
+   * another key, too.
+   */
   find(key: string, taker?: Vertex): Promise<T | undefined>;
   /** From its return on `find` knows it. The caller goes on holding `tree`. */
   store(key: string, tree: T, vertex: Vertex): Promise<void>;

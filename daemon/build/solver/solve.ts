@@ -3,7 +3,7 @@ import { EngineError, errorText } from '../../base/errors.ts';
 import type { Vertex } from '../graph/op.ts';
 import type { FlightPlan, Landed, Passenger } from './flight.ts';
 import { release, type HeldTree, type RunContext, type SolverDeps, type SolveRequest } from './ports.ts';
-import { isSource, positionsRead } from './reads.ts';
+import { isSource, positionsRead, resultsOf } from './reads.ts';
 import { Telling } from './telling.ts';
 
 interface SolveDeps<T extends HeldTree> extends Pick<SolverDeps<T>, 'keys' | 'cache'> {
@@ -205,10 +205,25 @@ export class Solve<T extends HeldTree> {
   }
 
   async #found(vertex: Vertex, key: string): Promise<T | undefined> {
-    return (
-      (await this.#deps.cache.find(key, vertex)) ??
-      (await this.#request.imports?.find(key, vertex, this.#context(vertex)))
-    );
+    const { cache, keys } = this.#deps;
+    const { imports } = this.#request;
+    const here = await cache.find(key, vertex);
+    if (here !== undefined || imports === undefined) {
+      return here;
+    }
+    const brought = await imports.find(key, vertex, this.#context(vertex));
+    const results = resultsOf(vertex.op);
+    if (brought === undefined || results.length === 0) {
+      return brought;
+    }
+    // With what it has beside it, or not at all.
+    using _brought = brought;
+    for (const number of results) {
+      const result: Vertex = { op: { kind: 'result', number }, inputs: [vertex], name: vertex.name };
+      const resultKey = keys.ofOperation(result, [key]);
+      using _result = await imports.find(resultKey, result, this.#context(vertex));
+    }
+    return await cache.find(key, vertex);
   }
 
   /** With what it stands on and nobody wanted. */

@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts';
 import type { Vertex } from '../graph/op.ts';
 import { Flight, type FlightPlan, type Landed, type Passenger } from './flight.ts';
 import { release, type HeldTree, type SolverDeps, type SolveRequest } from './ports.ts';
+import { resultsOf } from './reads.ts';
 import { Solve } from './solve.ts';
 
 /** Runs graphs of builds. A result that two builds want at once is made once. */
@@ -120,7 +121,8 @@ export class Solver<T extends HeldTree> {
   async #find({ key, sameKey, vertex }: FlightPlan<T>): Promise<T | undefined> {
     const { cache } = this.#deps;
     const found = await cache.find(key, vertex);
-    if (found !== undefined || sameKey === undefined) {
+    // What has results beside it is looked for under its own key alone, which leads to them.
+    if (found !== undefined || sameKey === undefined || resultsOf(vertex.op).length > 0) {
       return found;
     }
     const same = await cache.find(sameKey);

@@ -245,7 +245,7 @@ async function run(
   removals: Set<Promise<void>>,
 ): Promise<PinnedLayers> {
   const { images, containers } = builder;
-  const { layerIds, body, command, files, variables, mountPoints, signal } = asked;
+  const { layerIds, body, command, files, variables, mountPoints, signal, validExitCodes } = asked;
   const chainId = layerIds.map((id) => images.index.layer(id)).at(-1)?.chainId ?? '';
   const name = chainId === '' ? `sha256:${createHash('sha256').digest('hex')}` : chainId;
   const { container } = asked;
@@ -269,7 +269,9 @@ async function run(
   const step = { root, files, variables };
   const id = await runCommand(
     host,
-    container === undefined ? { body: { ...body, Image: name }, command, step } : { ...container, command },
+    container === undefined
+      ? { body: { ...body, Image: name }, command, step, ...(validExitCodes && { validExitCodes }) }
+      : { ...container, command },
   );
   container?.created(id);
   let tar: ChangesTar | undefined;

@@ -37,7 +37,17 @@ export interface CommandHost {
 /** Answers the container's id once its command has ended well; it is the caller's to remove. */
 export async function runCommand(
   build: CommandHost,
-  { body, command, step }: { body: ContainerCreateRequest; command: readonly string[]; step?: StepRoot },
+  {
+    body,
+    command,
+    step,
+    validExitCodes = [0],
+  }: {
+    body: ContainerCreateRequest;
+    command: readonly string[];
+    step?: StepRoot;
+    validExitCodes?: readonly number[];
+  },
 ): Promise<string> {
   const { containers, progress, signal, keepUntil, removes } = build;
   failpoint('images.build.run');
@@ -58,7 +68,7 @@ export async function runCommand(
     progress.say(` ---> Running in ${shortId(Id)}\n`);
     const { StatusCode, Error: failure } = await runToEnd(build, Id, kill);
     signal.throwIfAborted();
-    if (StatusCode !== 0) {
+    if (!validExitCodes.includes(StatusCode)) {
       throw new CommandFailedError(command, StatusCode, failure?.Message ?? '');
     }
     return Id;

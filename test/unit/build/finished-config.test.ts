@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { finishedConfig } from '../../../daemon/build/control/finished-config.ts';
-import { belowPivot } from '../../../daemon/build/ops/files.ts';
+import { belowPivot } from '../../../daemon/build/ops/file-actions/copy.ts';
 
 const BASE = { createdBy: 'base', comment: '', emptyLayer: false, created: '2020-01-01T00:00:00Z' };
 const entry = (createdBy: string, emptyLayer: boolean): Omit<typeof BASE, 'created'> => ({

@@ -27,6 +27,7 @@ test('what clients send is read', () => {
   });
   expect(options).toEqual({
     contextUrl: '',
+    contextSubdirectory: '',
     keepsGitDirectory: false,
     hasOwnDockerfile: false,
     inputConfigs: new Map(),

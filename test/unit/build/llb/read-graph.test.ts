@@ -1,67 +1,7 @@
-import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { LLB_CAPABILITIES } from '../../../../api/types/build/capabilities.ts';
-import type { BuildDefinition, OperationNotes } from '../../../../api/types/build/definition.ts';
-import { limits } from '../../../../daemon/base/limits.ts';
 import { operation } from '../../../../daemon/build/llb/messages.ts';
 import { readGraph } from '../../../../daemon/build/llb/read-graph.ts';
-
-const OWNER = { session: 's1', sharedKey: 'dir:node', platform: 'linux/amd64', entitlements: [] };
-type Sent = Parameters<typeof operation.encode>[0];
-
-const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-const on = (...below: Buffer[]): { digest: string }[] => below.map((bytes) => ({ digest: digestOf(bytes) }));
-
-/** A graph of these operations, the last of which is its result. */
-function graph(
-  operations: readonly Buffer[],
-  notes: Record<number, Partial<OperationNotes>> = {},
-): BuildDefinition {
-  const last = operations.at(-1);
-  const all = last === undefined ? [] : [...operations, operation.encode({ inputs: on(last) })];
-  return {
-    operations: all,
-    notes: new Map(
-      Object.entries(notes).map(([index, note]) => [
-        digestOf(operations[Number(index)] ?? Buffer.alloc(0)),
-        { isFresh: false, description: new Map(), capabilities: [], ...note },
-      ]),
-    ),
-    files: [{ name: 'Dockerfile', data: 'FROM x\n' }],
-    places: new Map([[digestOf(operations[0] ?? Buffer.alloc(0)), [{ file: 0, from: 1, to: 2 }]]]),
-  };
-}
-
-const image = operation.encode({
-  source: {
-    identifier: 'docker-image://docker.io/library/debian:12',
-    attrs: new Map([['image.resolvemode', 'pull']]),
-  },
-  platform: { os: 'linux', architecture: 'arm', variant: 'v7' },
-});
-const local = operation.encode({
-  source: {
-    identifier: 'local://context',
-    attrs: new Map([
-      ['local.session', 'other'],
-      ['local.unique', 'x'],
-      ['local.followpaths', '["a","b"]'],
-      ['local.excludepatterns', '["*.log"]'],
-      ['local.sharedkeyhint', 'context'],
-    ]),
-  },
-});
-const COPY = {
-  followsSymlink: true,
-  copiesContents: true,
-  makesParents: true,
-  allowsWildcard: true,
-  allowsEmptyWildcard: true,
-};
-
-function read(...operations: Buffer[]): ReturnType<typeof readGraph> {
-  return readGraph(graph(operations), OWNER);
-}
+import { COPY, copy, digestOf, graph, image, local, makeDirectory, on, OWNER, read } from './reading.ts';
 
 test('no operations are an empty tree', () => {
   expect(readGraph(graph([]), OWNER)).toBeUndefined();
@@ -121,30 +61,39 @@ test('file actions: a chain, with what it reads behind the tree that it changes'
           input: 0,
           secondaryInput: -1,
           output: -1,
-          makeDirectory: { path: '/d', mode: 0o755, makesParents: true, timestamp: -1 },
+          makeDirectory: { path: '/d', mode: 0o755, makesParents: true, timestamp: -1n },
         },
         {
           input: 2,
           secondaryInput: 1,
           output: -1,
-          copy: { src: '/a*', dest: '/d/', mode: -1, timestamp: -1, owner, ...COPY },
+          copy: { src: '/a*', dest: '/d/', mode: -1, timestamp: -1n, owner, ...COPY },
         },
         {
           input: 3,
           secondaryInput: -1,
           output: 0,
-          makeFile: { path: 'f', mode: 0o600, data: Buffer.from('text'), timestamp: -1 },
+          makeFile: { path: 'f', mode: 0o600, data: Buffer.from('text'), timestamp: -1n },
         },
       ],
     },
   });
   const found = read(image, local, files);
-  expect(found?.inputs.map((input) => input?.op.kind)).toEqual(['image', 'local']);
+  // The account files are looked at in the tree that is named.
+  expect(found?.inputs.map((input) => input?.op.kind)).toEqual(['image', 'local', 'image']);
   expect(found?.op).toMatchObject({
     kind: 'files',
     actions: [
-      { action: 'mkdir', path: '/d', mode: 0o755, owner: '' },
-      { action: 'copy', from: 1, sources: ['/a*'], destination: '/d/', owner: 'app:0', chmod: '' },
+      { action: 'mkdir', path: '/d', mode: 0o755, owner: '', parents: 'same' },
+      {
+        action: 'copy',
+        from: 1,
+        sources: ['/a*'],
+        destination: '/d/',
+        owner: 'app:0',
+        accounts: 2,
+        chmod: '',
+      },
       { action: 'mkfile', path: '/f', content: 'text', mode: 0o600 },
     ],
   });
@@ -206,7 +155,7 @@ test('a cache whose tree has nothing but its directory begins empty, as that dir
   const made = {
     path: '/cache',
     mode: 0o750,
-    timestamp: -1,
+    timestamp: -1n,
     owner: { user: { byId: 7 }, group: { byId: 8 } },
   };
   const seed = operation.encode({
@@ -243,129 +192,162 @@ test('what is said of an operation: its name, that it is to be done anew', () =>
   expect(readGraph(graph([image], notes), OWNER)).toMatchObject({ name: 'FROM debian', isFresh: true });
 });
 
-const makeDirectory = { path: '/d', mode: 0o755, timestamp: -1 };
-const copy = { src: '/a', dest: '/b', mode: -1, timestamp: -1, ...COPY };
-const root = { input: 0, dest: '/', output: 0 };
-const meta = { args: ['true'] };
+test('an image in a layout of the client, an upper bound of layers, hosts that are known', () => {
+  const digest = `sha256:${'a'.repeat(64)}`;
+  const layout = {
+    identifier: `oci-layout://not/real:1@${digest}`,
+    attrs: new Map([
+      ['oci.store', 'mine'],
+      ['oci.layerlimit', '2'],
+    ]),
+  };
+  expect(read(operation.encode({ source: layout }))?.op).toEqual({
+    kind: 'layout',
+    store: 'mine',
+    digest,
+    session: 's1',
+    platform: 'linux/amd64',
+    layerLimit: 2,
+  });
+  const some = {
+    identifier: 'docker-image://docker.io/library/a:1',
+    attrs: new Map([['image.layerlimit', '3']]),
+  };
+  expect(read(operation.encode({ source: some }))?.op).toMatchObject({ mode: 'local', layerLimit: 3 });
+  const attrs = new Map([['git.knownsshhosts', 'host ssh-ed25519 AAAA']]);
+  expect(read(operation.encode({ source: { identifier: 'git://host/r', attrs } }))?.op).toMatchObject({
+    knownHosts: 'host ssh-ed25519 AAAA',
+  });
+});
 
-test.each<[string, Sent, string]>([
-  [
-    'an unknown scheme',
-    { source: { identifier: 'oci-layout://x' } },
-    'source oci-layout://x is not supported',
-  ],
-  [
-    'an unknown attribute',
-    { source: { identifier: 'local://c', attrs: new Map([['local.new', '1']]) } },
-    'attribute local.new=1 is not supported',
-  ],
-  [
-    'patterns that are no list',
-    { source: { identifier: 'local://c', attrs: new Map([['local.followpaths', '{}']]) } },
-    'local.followpaths "{}": must be a list',
-  ],
-  [
-    'a file name with a slash',
-    { source: { identifier: 'http://h/f', attrs: new Map([['http.filename', '../f']]) } },
-    'http.filename "../f": must be a name',
-  ],
-  ['an option as a reference', { source: { identifier: 'git://h/r#-x' } }, 'invalid reference -x'],
-  ['a diff', { diff: Buffer.from('') }, 'operations of kind diff are not supported'],
-  ['a build', { build: Buffer.from('') }, 'operations of kind build are not supported'],
-  ['nothing', {}, 'operations of kind unknown are not supported'],
-  ['no actions', { inputs: on(image), file: {} }, 'a file operation without actions'],
-  [
-    'rm',
-    { inputs: on(image), file: { actions: [{ output: 0, remove: Buffer.from('') }] } },
-    'file action rm is not supported',
-  ],
-  [
-    'symlink',
-    { inputs: on(image), file: { actions: [{ output: 0, symlink: Buffer.from('') }] } },
-    'file action symlink is not supported',
-  ],
-  [
-    'branching actions',
-    {
-      inputs: on(image),
-      file: {
-        actions: [
-          { output: 0, makeDirectory },
-          { input: 0, output: 1, makeDirectory },
+test('file actions that branch are as many vertices as there are trees; each has its own number', () => {
+  const branching = operation.encode({
+    inputs: on(image),
+    file: {
+      actions: [
+        { input: 0, secondaryInput: -1, output: -1, makeDirectory },
+        { input: 1, secondaryInput: -1, output: 1, remove: { path: '/x', mayMiss: true } },
+        { input: 1, secondaryInput: 2, output: 0, copy },
+        { input: -1, secondaryInput: -1, output: 2, symlink: { path: '/l', target: 't', timestamp: 0n } },
+      ],
+    },
+  });
+  const resultAt = (index: number): ReturnType<typeof readGraph> =>
+    readGraph(
+      {
+        ...graph([]),
+        operations: [
+          image,
+          branching,
+          operation.encode({ inputs: [{ digest: digestOf(branching), index }] }),
         ],
       },
-    },
-    'whose actions are no chain',
-  ],
-  [
-    'a time',
-    {
-      inputs: on(image),
-      file: { actions: [{ output: 0, makeDirectory: { ...makeDirectory, timestamp: 5 } }] },
-    },
-    'timestamp 5',
-  ],
-  [
-    'a mode',
-    {
-      inputs: on(image),
-      file: { actions: [{ output: 0, makeDirectory: { ...makeDirectory, mode: 0o10000 } }] },
-    },
-    'mode 4096 of /d',
-  ],
-  [
-    'include patterns',
-    { inputs: on(image), file: { actions: [{ output: 0, copy: { ...copy, include: ['x'] } }] } },
-    'include patterns',
-  ],
-  [
-    'links that are not followed',
-    { inputs: on(image), file: { actions: [{ output: 0, copy: { ...copy, followsSymlink: false } }] } },
-    'without followSymlink',
-  ],
-  [
-    'an input that is not there',
-    { inputs: on(image), file: { actions: [{ output: 0, secondaryInput: 3, copy }] } },
-    'input 3 of an operation that has 1',
-  ],
-  ['no root', { inputs: on(image), exec: { meta, mounts: [] } }, 'whose root is no tree'],
-  [
-    'the host',
-    { inputs: on(image), exec: { meta, network: 1, mounts: [root] } },
-    'network.host is not allowed',
-  ],
-  [
-    'all rights',
-    { inputs: on(image), exec: { meta, security: 1, mounts: [root] } },
-    'security.insecure is not allowed',
-  ],
-  [
-    'a result of a mount',
-    { inputs: on(image), exec: { meta, mounts: [root, { input: 0, dest: '/x', output: 1 }] } },
-    'the result of mount /x is not supported',
-  ],
-  ['no arguments', { inputs: on(image), exec: { meta: {}, mounts: [root] } }, 'a command without arguments'],
-])('%s is refused', (_what, sent, problem) => {
-  expect(() => read(image, operation.encode(sent))).toThrow(problem);
+      OWNER,
+    );
+  const [first, second, third] = [resultAt(0), resultAt(1), resultAt(2)];
+  expect(first?.op).toMatchObject({ actions: [{ action: 'copy', from: 1 }] });
+  expect(first?.inputs.map((input) => input?.op)).toMatchObject([
+    { actions: [{ action: 'mkdir' }] },
+    { actions: [{ action: 'rm', path: '/x', isPattern: false, mayMiss: true }] },
+  ]);
+  expect(second?.inputs[0]?.op).toMatchObject({ actions: [{ action: 'mkdir' }] });
+  expect([third?.op, third?.inputs]).toMatchObject([
+    { actions: [{ action: 'symlink', target: 't', mtime: { seconds: 0, nanoseconds: 0 } }] },
+    [undefined],
+  ]);
+  expect(() => resultAt(3)).toThrow('has no result 3');
 });
 
-test('what is no graph is refused', () => {
-  const lonely = operation.encode({ inputs: [{ digest: 'sha256:none' }] });
-  expect(() => readGraph({ ...graph([]), operations: [lonely] }, OWNER)).toThrow(
-    'sha256:none is no operation before it',
-  );
-  expect(() => readGraph({ ...graph([]), operations: [image] }, OWNER)).toThrow('the last of a graph');
-  expect(() => readGraph({ ...graph([]), operations: [Buffer.from([0xff])] }, OWNER)).toThrow(
-    'operation sha256:',
-  );
-  const second = operation.encode({ inputs: [{ digest: digestOf(image), index: 1 }] });
-  expect(() => readGraph({ ...graph([]), operations: [image, second] }, OWNER)).toThrow('results of mounts');
-  const many = Array.from({ length: limits.llbOperationsMax + 1 }, () => image);
-  expect(() => readGraph({ ...graph([]), operations: many }, OWNER)).toThrow('a graph of more than');
+test('a copy says all that COPY leaves no choice of', () => {
+  const asked = { src: '/a[1]/..//b*', dest: 'x/.', timestamp: -1_500_000_000n, mode: 0o4755 };
+  const files = operation.encode({
+    inputs: on(image),
+    file: {
+      actions: [
+        { input: -1, secondaryInput: 0, output: 0, copy: { ...asked, unpacks: true, replaces: true } },
+      ],
+    },
+  });
+  expect(read(image, files)?.op).toEqual({
+    kind: 'files',
+    actions: [
+      {
+        action: 'copy',
+        from: 1,
+        sources: [String.raw`/b\*`],
+        destination: '/x/',
+        chmod: '4755',
+        unpacks: true,
+        keepsParents: false,
+        exclude: [],
+        owner: '',
+        mtime: { seconds: -2, nanoseconds: 500_000_000 },
+        exact: {
+          followsLinks: false,
+          copiesContents: false,
+          makesParents: false,
+          mustMatch: false,
+          include: [],
+          replaces: true,
+        },
+      },
+    ],
+  });
 });
 
-test('what an operation needs and is not there is refused by its name', () => {
-  const notes = { 0: { capabilities: ['source.image', 'exec.meta.cdi'] } };
-  expect(() => readGraph(graph([image], notes), OWNER)).toThrow('capability exec.meta.cdi of a graph (LLB)');
-  expect(readGraph(graph([image], { 0: { capabilities: [...LLB_CAPABILITIES] } }), OWNER)).toBeDefined();
+test('a command with results of mounts: vertices of their own on it', () => {
+  const exec = operation.encode({
+    inputs: on(image, local),
+    exec: {
+      meta: { args: ['true'], validExitCodes: [3, 0, 3], removesStubParents: true },
+      mounts: [
+        { input: 0, dest: '/', output: 1, isReadonly: true },
+        { input: 1, dest: '/x', output: 0 },
+        { input: 1, dest: '/y', output: -1, contentCache: 2 },
+        // Clients leave it out where there is none.
+        { input: -1, dest: '/t', type: 4 },
+      ],
+    },
+  });
+  const found = read(image, local, exec);
+  expect(found).toMatchObject({ op: { kind: 'result', number: 0 }, isUnrecorded: true });
+  expect(found?.inputs[0]?.op).toMatchObject({
+    isRootReadonly: true,
+    validExitCodes: [0, 3],
+    mounts: [
+      { type: 'bind', target: '/x', result: 0 },
+      { type: 'bind', target: '/y', isWhole: true },
+      { type: 'tmpfs' },
+    ],
+  });
+  expect(found?.inputs[0]?.op).not.toHaveProperty('keepsStubParents');
+});
+
+const diff = (lower: number, upper: number): Buffer =>
+  operation.encode({
+    inputs: on(image, local),
+    diff: { lower: { input: lower }, upper: { input: upper } },
+  });
+
+test('a difference; that of nothing is all, that of equals is nothing', () => {
+  expect(read(image, local, diff(0, 1))).toMatchObject({
+    op: { kind: 'diff' },
+    inputs: [{ op: { kind: 'image' } }, { op: { kind: 'local' } }],
+  });
+  expect(read(image, local, diff(0, 1))?.op).toEqual({ kind: 'diff', hasDeletions: false });
+  const made = diff(0, 1);
+  const merge = operation.encode({
+    inputs: on(made, image),
+    merge: { inputs: [{ input: 0 }, { input: 1 }, { input: 0 }] },
+  });
+  // What it deletes counts above others.
+  expect(read(image, local, made, merge)).toMatchObject({
+    inputs: [
+      { op: { kind: 'merge' }, inputs: [{ op: { hasDeletions: false } }, { op: { kind: 'image' } }] },
+      { op: { hasDeletions: true } },
+    ],
+  });
+  expect(read(image, local, diff(-1, 1))?.op.kind).toBe('local');
+  expect(read(image, local, diff(0, 0))).toBeUndefined();
+  expect(read(image, local, diff(0, -1))?.inputs).toMatchObject([{ op: { kind: 'image' } }, undefined]);
 });

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import http from 'node:http';
+import type { Duplex } from 'node:stream';
+import { solveRequest, solveResponse } from '../../../api/buildkit/proto/control.ts';
+import {
+  evaluateRequest,
+  gatewaySolveRequest,
+  gatewaySolveResponse,
+  readDirRequest,
+  readDirResponse,
+  readFileRequest,
+  readFileResponse,
+  returnRequest,
+  statFileRequest,
+  statFileResponse,
+} from '../../../api/buildkit/proto/gateway.ts';
+import { RpcClient } from '../../../api/buildkit/rpc/client.ts';
+import { silentLogger as log } from '../../../daemon/base/logger.ts';
+import type { TestDaemon } from '../engine/daemon.ts';
+import { definitionOf, type Node } from './graphs.ts';
+import { METHODS, SessionServer } from './session-server.ts';
+
+const BRIDGE = '/moby.buildkit.v1.frontend.LLBBridge';
+const { signal } = new AbortController();
+
+type GatewayRequest = Parameters<typeof gatewaySolveRequest.encode>[0];
+type ControlRequest = Parameters<typeof solveRequest.encode>[0];
+
+/** A client that sends graphs: its session, and calls on a connection of their own. */
+export class GraphClient implements AsyncDisposable {
+  readonly server: SessionServer;
+  readonly #daemon: TestDaemon;
+  readonly #session = randomUUID();
+  #calls: RpcClient | undefined;
+
+  constructor(daemon: TestDaemon) {
+    this.#daemon = daemon;
+    this.server = new SessionServer(daemon.paths.root);
+  }
+
+  async open(): Promise<this> {
+    const session = await this.#upgrade('/session', {
+      'X-Docker-Expose-Session-Uuid': this.#session,
+      'X-Docker-Expose-Session-Sharedkey': '',
+      'X-Docker-Expose-Session-Grpc-Method': METHODS,
+    });
+    await this.server.serve(session);
+    this.#calls = new RpcClient(await this.#upgrade('/grpc', {}), log);
+    return this;
+  }
+
+  /** `Control.Solve`; answers what exporters told. */
+  async control(request: ControlRequest): Promise<ReadonlyMap<string, string>> {
+    const whole = { ref: randomUUID(), session: this.#session, ...request };
+    const answer = await this.call('/moby.buildkit.v1.Control/Solve', solveRequest.encode(whole));
+    return solveResponse.decode(answer).exporterResponse;
+  }
+
+  /** A build in which this client is the frontend, until `work` is done. */
+  async build<T>(work: (bridge: Bridge) => Promise<T>, request: ControlRequest = {}): Promise<T> {
+    const ref = randomUUID();
+    const solved = this.control({ ref, ...request });
+    solved.catch(() => undefined /* the same is thrown below */);
+    const ask = (method: string, asked: Buffer): Promise<Buffer> =>
+      this.call(`${BRIDGE}/${method}`, asked, new Map([['buildkit-controlapi-buildid', [ref]]]));
+    try {
+      return await work(new Bridge(ask));
+    } finally {
+      await ask('Return', returnRequest.encode({ result: {} }));
+      await solved;
+    }
+  }
+
+  /** Has a graph solved and reads of it. */
+  async solved<T>(target: Node, read: (found: SolvedTree) => Promise<T>): Promise<T> {
+    return await this.build(async (bridge) => await read(await bridge.solve(target)));
+  }
+
+  async call(method: string, request: Buffer, metadata?: ReadonlyMap<string, string[]>): Promise<Buffer> {
+    if (this.#calls === undefined) {
+      throw new Error('the client is not open');
+    }
+    return await this.#calls.unary(method, request, { signal, ...(metadata && { metadata }) });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#calls?.destroy();
+    await this.server[Symbol.asyncDispose]();
+  }
+
+  #upgrade(path: string, headers: http.OutgoingHttpHeaders): Promise<Duplex> {
+    return new Promise((resolve, reject) => {
+      const request = http.request({
+        socketPath: this.#daemon.paths.socket,
+        method: 'POST',
+        path,
+        headers: { Connection: 'Upgrade', Upgrade: 'h2c', ...headers },
+      });
+      request.on('upgrade', (_answer, socket, head) => {
+        socket.unshift(head);
+        resolve(socket);
+      });
+      request.on('response', ({ statusCode }) => reject(new Error(`status ${statusCode}`)));
+      request.on('error', reject);
+      request.end();
+    });
+  }
+}
+
+/** What a frontend may ask. */
+export class Bridge {
+  readonly ask: (method: string, request: Buffer) => Promise<Buffer>;
+
+  constructor(ask: (method: string, request: Buffer) => Promise<Buffer>) {
+    this.ask = ask;
+  }
+
+  async solve(target: Node): Promise<SolvedTree> {
+    return await this.request({ definition: definitionOf(target) });
+  }
+
+  async request(request: GatewayRequest): Promise<SolvedTree> {
+    const answer = await this.ask(
+      'Solve',
+      gatewaySolveRequest.encode({ allowResultReturn: true, ...request }),
+    );
+    const { result } = gatewaySolveResponse.decode(answer);
+    return new SolvedTree(this, result?.ref?.id ?? '', result?.ref?.def?.def ?? []);
+  }
+}
+
+/** A result, to be read. */
+export class SolvedTree {
+  readonly ref: string;
+  /** As a graph. */
+  readonly definition: readonly Buffer[];
+  readonly #bridge: Bridge;
+
+  constructor(bridge: Bridge, ref: string, definition: readonly Buffer[]) {
+    this.#bridge = bridge;
+    this.ref = ref;
+    this.definition = definition;
+  }
+
+  async text(path: string): Promise<string> {
+    const request = readFileRequest.encode({ ref: this.ref, path });
+    return String(readFileResponse.decode(await this.#bridge.ask('ReadFile', request)).data);
+  }
+
+  async names(path: string): Promise<string[]> {
+    const request = readDirRequest.encode({ ref: this.ref, path });
+    const { entries } = readDirResponse.decode(await this.#bridge.ask('ReadDir', request));
+    return entries.map((entry) => String(entry.path));
+  }
+
+  /** `755 0:0 1970-01-01T00:00:00.000Z`, with the target of a link. */
+  async stat(path: string): Promise<string> {
+    const request = statFileRequest.encode({ ref: this.ref, path });
+    const { stat } = statFileResponse.decode(await this.#bridge.ask('StatFile', request));
+    const { mode = 0, uid = 0, gid = 0, modTime = 0n } = stat ?? {};
+    const bits = (mode & 0o777).toString(8);
+    return `${bits} ${uid}:${gid} ${new Date(Number(modTime / 1_000_000n)).toISOString()}`;
+  }
+
+  async evaluate(): Promise<void> {
+    await this.#bridge.ask('Evaluate', evaluateRequest.encode({ ref: this.ref }));
+  }
+}
