@@ -1,6 +1,6 @@
 #!/usr/bin/env -S UV_THREADPOOL_SIZE=16 node
 import { setFlagsFromString } from 'node:v8';
-import { boundHeapGrowth } from './base/kernel/heap-growth.ts';
+import { boundHeapGrowth } from './base/kernel/processes/heap-growth.ts';
 
 // A daemon answers the first request of a kind as often as the thousandth: compile at once, do not interpret first
 // (ping of a fresh daemon: a quarter faster, for 5 MB).

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { isHungUp } from '../../daemon/base/kernel/hang-up.ts';
+import { isHungUp } from '../../daemon/base/kernel/sockets/hang-up.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { claimChild } from './kernel/children.ts';
+import { claimChild } from './kernel/processes/children.ts';
 import { limits } from './limits.ts';
 
 /** How a helper program ended. Both success and failure have this shape. */

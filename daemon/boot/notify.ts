@@ -1,5 +1,5 @@
 import { errorText } from '../base/errors.ts';
-import { sendUnixDatagram } from '../base/kernel/unix-datagram.ts';
+import { sendUnixDatagram } from '../base/kernel/sockets/unix-datagram.ts';
 import type { Logger } from '../base/logger.ts';
 
 /** Where and how often this process reports to systemd (sd_notify(3), sd_watchdog_enabled(3)). */

@@ -15,7 +15,7 @@ import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
 import { SpoolDirectory } from '../../storage/spool/spool.ts';
 import { LocalVolumes } from '../../storage/volumes/local-volumes.ts';
 import { systemClock } from '../base/clock.ts';
-import { bootId, isAlive } from '../base/kernel/process.ts';
+import { bootId, isAlive } from '../base/kernel/processes/process.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { CdiDevices } from '../../runtime/cdi/cdi-devices.ts';

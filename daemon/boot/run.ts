@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { boundFreeMemory } from '../base/kernel/malloc.ts';
+import { boundFreeMemory } from '../base/kernel/processes/malloc.ts';
 import { errorText } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { addresses, prepareDirectories } from './host/addresses.ts';

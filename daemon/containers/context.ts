@@ -1,7 +1,7 @@
 import type { ContainerTable } from '../../storage/database/rows.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { Clock } from '../base/clock.ts';
-import type { ProcessIdentity } from '../base/kernel/process.ts';
+import type { ProcessIdentity } from '../base/kernel/processes/process.ts';
 import type { Logger } from '../base/logger.ts';
 import type { KeyedMutex } from '../base/concurrency/mutex.ts';
 import type { Semaphore } from '../base/concurrency/semaphore.ts';

@@ -15,7 +15,7 @@ import type { LaunchRequest } from '../../runtime/runc/launch-request.ts';
 import type { CommandTraits } from '../../runtime/runc/state.ts';
 import type { InitLayerDraft, RootfsLayout } from '../../storage/layers/rootfs.ts';
 import type { HubTokenRequest } from '../base/hub-token-labels.ts';
-import type { ProcessIdentity } from '../base/kernel/process.ts';
+import type { ProcessIdentity } from '../base/kernel/processes/process.ts';
 import type { CommitPlan, CommitRequest } from '../images/commit/commit-container.ts';
 import type { ResolvedImage } from '../images/images.ts';
 import type { LiveSandbox, Sandbox, SandboxRequest } from '../networks/sandbox/sandbox.ts';

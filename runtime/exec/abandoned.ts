@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
-import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import { identify, isAlive } from '../../daemon/base/kernel/processes/process.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/processes/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { monitorOf } from '../monitor/monitor-pid.ts';

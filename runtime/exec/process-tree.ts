@@ -1,7 +1,7 @@
 import { setImmediate as yieldToLoop, setTimeout as sleep } from 'node:timers/promises';
-import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
-import { identify, isAlive, statFields } from '../../daemon/base/kernel/process.ts';
-import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import { sendSignal } from '../../daemon/base/kernel/processes/pidfd.ts';
+import { identify, isAlive, statFields } from '../../daemon/base/kernel/processes/process.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/processes/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
 const SIGKILL = 9;

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { endOf, expectChildren } from '../../daemon/base/kernel/children.ts';
+import { endOf, expectChildren } from '../../daemon/base/kernel/processes/children.ts';
 import { internal } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import type { Poller } from '../../daemon/base/kernel/poller.ts';
-import { spawnSession } from '../../daemon/base/kernel/spawn.ts';
+import type { Poller } from '../../daemon/base/kernel/sockets/poller.ts';
+import { spawnSession } from '../../daemon/base/kernel/processes/spawn.ts';
 import { QUIET, runcEnvironment } from '../monitor/conmon-argv.ts';
 import type { MonitorSettings } from '../monitor/conmon-argv.ts';
 import type { Bundle } from '../runc/exec-root.ts';

@@ -2,8 +2,8 @@ import { closeSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Readable, Writable } from 'node:stream';
 import { invariant } from '../../daemon/base/errors.ts';
-import { makePipes } from '../../daemon/base/kernel/spawn.ts';
-import { unreadBytes } from '../../daemon/base/kernel/unread.ts';
+import { makePipes } from '../../daemon/base/kernel/processes/spawn.ts';
+import { unreadBytes } from '../../daemon/base/kernel/sockets/unread.ts';
 import type { ExecStdio } from './exec-stdio.ts';
 
 /** Ends for the process. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { formatNano } from '../../daemon/base/clock.ts';
-import { sendUnixDatagram } from '../../daemon/base/kernel/unix-datagram.ts';
+import { sendUnixDatagram } from '../../daemon/base/kernel/sockets/unix-datagram.ts';
 import type { LogMessage } from '../../daemon/base/log-message.ts';
 import { extraAttributes } from './attributes.ts';
 import type { LogOptions } from './common-options.ts';

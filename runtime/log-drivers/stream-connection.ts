@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unsentBytes } from '../../daemon/base/kernel/unread.ts';
+import { unsentBytes } from '../../daemon/base/kernel/sockets/unread.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
 const DRAIN_POLL_MS = 2;

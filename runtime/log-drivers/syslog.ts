@@ -3,7 +3,7 @@ import type { Socket as Datagrams } from 'node:dgram';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { invalidArgument } from '../../daemon/base/errors.ts';
-import { sendUnixDatagram } from '../../daemon/base/kernel/unix-datagram.ts';
+import { sendUnixDatagram } from '../../daemon/base/kernel/sockets/unix-datagram.ts';
 import type { LogMessage } from '../../daemon/base/log-message.ts';
 import type { LogOptions } from './common-options.ts';
 import type { LoggedContainer } from './logged-container.ts';

@@ -1,12 +1,12 @@
 import { closeSync } from 'node:fs';
 import { errnoOf, conflict, errorText, internal } from '../../daemon/base/errors.ts';
-import type { Poller, Watch } from '../../daemon/base/kernel/poller.ts';
+import type { Poller, Watch } from '../../daemon/base/kernel/sockets/poller.ts';
 import {
   endPackets,
   receivePacket,
   sendPacket,
   connectSeqpacket,
-} from '../../daemon/base/kernel/seqpacket.ts';
+} from '../../daemon/base/kernel/sockets/seqpacket.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../daemon/base/clock.ts';

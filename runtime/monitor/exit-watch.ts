@@ -1,6 +1,6 @@
 import { setImmediate as yieldToLoop } from 'node:timers/promises';
-import { isAlive } from '../../daemon/base/kernel/process.ts';
-import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import { isAlive } from '../../daemon/base/kernel/processes/process.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/processes/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { ExitRecords } from './exit-records.ts';

@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, openSync, readdirSync, readlinkSync, writeSync } from 'node:fs';
 import { conflict, errnoOf } from '../../daemon/base/errors.ts';
-import { unreadBytes } from '../../daemon/base/kernel/unread.ts';
+import { unreadBytes } from '../../daemon/base/kernel/sockets/unread.ts';
 
 /** conmon refuses larger ones. */
 const CELLS_MAX = 1000;

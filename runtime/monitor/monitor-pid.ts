@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ifThere, internal } from '../../daemon/base/errors.ts';
-import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
-import { identify, isAlive, statFields } from '../../daemon/base/kernel/process.ts';
-import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import { sendSignal } from '../../daemon/base/kernel/processes/pidfd.ts';
+import { identify, isAlive, statFields } from '../../daemon/base/kernel/processes/process.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/processes/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Bundle } from '../runc/exec-root.ts';
 

@@ -6,8 +6,8 @@ import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, internal, invariant } from '../../daemon/base/errors.ts';
 import { runcEnvironment } from './conmon-argv.ts';
-import { claimChild, expectChildren, reap } from '../../daemon/base/kernel/children.ts';
-import { makePipes, spawnSession } from '../../daemon/base/kernel/spawn.ts';
+import { claimChild, expectChildren, reap } from '../../daemon/base/kernel/processes/children.ts';
+import { makePipes, spawnSession } from '../../daemon/base/kernel/processes/spawn.ts';
 
 /** One line of conmon's sync pipe: a pid, an exit code, or a negative number with the reason of a failure. */
 export interface MonitorReport {

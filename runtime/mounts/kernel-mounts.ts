@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError, errnoOf, errorText, internal } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { CAP_SYS_RESOURCE, withoutCapability } from '../../daemon/base/kernel/capabilities.ts';
+import { CAP_SYS_RESOURCE, withoutCapability } from '../../daemon/base/kernel/processes/capabilities.ts';
 import {
   cloneMount,
   detachMount,
@@ -11,10 +11,10 @@ import {
   MOUNT_DATA_BYTES_MAX,
   MOUNT_FLAGS,
   unmount,
-} from '../../daemon/base/kernel/mounts.ts';
-import type { MountCall } from '../../daemon/base/kernel/mounts.ts';
-import { openRoot } from '../../daemon/base/kernel/safepath.ts';
-import type { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+} from '../../daemon/base/kernel/files/mounts.ts';
+import type { MountCall } from '../../daemon/base/kernel/files/mounts.ts';
+import { openRoot } from '../../daemon/base/kernel/files/safepath.ts';
+import type { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { mountPointsBelow, parseMountInfo } from './mountinfo.ts';
 import { fitsAsNames, overlayOptions, readOnlyOptions } from './overlay-options.ts';

@@ -1,4 +1,4 @@
-import { MOUNT_DATA_BYTES_MAX } from '../../daemon/base/kernel/mounts.ts';
+import { MOUNT_DATA_BYTES_MAX } from '../../daemon/base/kernel/files/mounts.ts';
 
 /** The directories of an overlay mount; `lowers` top layer first. Paths or other names of the same directories. */
 export interface OverlayDirectories {

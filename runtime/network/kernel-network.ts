@@ -2,7 +2,7 @@ import type { Clock } from '../../daemon/base/clock.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isIpv4 } from '../../daemon/base/addresses/ip.ts';
 import type { AnySubnet, InterfaceAddress, IpAddress } from '../../daemon/base/addresses/ip.ts';
-import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
+import { NETLINK } from '../../daemon/base/kernel/sockets/netlink.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type {
   Attachment,

@@ -6,8 +6,8 @@ import {
   inNewNetworkNamespace,
   pinNetworkNamespace,
   unpinNetworkNamespace,
-} from '../../daemon/base/kernel/namespaces.ts';
-import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
+} from '../../daemon/base/kernel/processes/namespaces.ts';
+import { NETLINK } from '../../daemon/base/kernel/sockets/netlink.ts';
 import { NetlinkSocket } from './netlink/netlink-socket.ts';
 
 /**

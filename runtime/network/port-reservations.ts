@@ -11,7 +11,7 @@ import {
   ipv6SocketAddress,
   openSocket,
   setSocketOption,
-} from '../../daemon/base/kernel/sockets.ts';
+} from '../../daemon/base/kernel/sockets/sockets.ts';
 
 const SOL_SOCKET = 1;
 const SO_REUSEADDR = 2;

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/processes/process.ts';
 import type { CgroupManager } from '../cgroups/cgroup-manager.ts';
 import { cgroupsPathOf } from '../cgroups/paths.ts';
 import type { ExecRoot } from './exec-root.ts';

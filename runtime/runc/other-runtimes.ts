@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mustRunCommand, runCommand } from '../../daemon/base/command.ts';
 import { EngineError, errnoOf, errorText, internal } from '../../daemon/base/errors.ts';
-import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/processes/process.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 
 /** A program with runc's command line: crun, youki, runsc, kata-runtime and the like. */

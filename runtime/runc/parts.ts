@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mustRunCommand } from '../../daemon/base/command.ts';
 import { errorText, internal } from '../../daemon/base/errors.ts';
-import { Poller } from '../../daemon/base/kernel/poller.ts';
+import { Poller } from '../../daemon/base/kernel/sockets/poller.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { CgroupManager } from '../cgroups/cgroup-manager.ts';
 import type { CgroupManagerDeps } from '../cgroups/cgroup-manager.ts';

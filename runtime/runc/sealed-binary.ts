@@ -1,7 +1,7 @@
 import { closeSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { spawnSync } from 'node:child_process';
-import { sealedCopy } from '../../daemon/base/kernel/memfd.ts';
+import { sealedCopy } from '../../daemon/base/kernel/files/memfd.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 
 /** A program that stays where it is until this is disposed. */

@@ -14,8 +14,8 @@ import { join } from 'node:path';
 import { setImmediate as yieldToLoop, setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, ifThere, internal } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { isAlive } from '../../daemon/base/kernel/process.ts';
-import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import { isAlive } from '../../daemon/base/kernel/processes/process.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/processes/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
 /** Turns of the event loop before waiting in milliseconds: an init that is ready answers within the first few. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { systemClock } from '../../daemon/base/clock.ts';
 import { pause } from '../../daemon/base/concurrency/pause.ts';
-import { boundHeapGrowth } from '../../daemon/base/kernel/heap-growth.ts';
+import { boundHeapGrowth } from '../../daemon/base/kernel/processes/heap-growth.ts';
 import { silentLogger } from '../../daemon/base/logger.ts';
 import { Cluster } from '../../swarm/cluster/cluster.ts';
 import { Dispatcher } from '../../swarm/dispatcher/dispatcher.ts';

@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { exchange } from '../../daemon/base/kernel/files.ts';
+import { exchange } from '../../daemon/base/kernel/files/files.ts';
 import type { LayerRow } from '../database/rows.ts';
 import type { RecordedContainer, RecordedImage } from '../database/store-records.ts';
 import { rebuildLayer, verifyLayer, type LayerLocation, type LayerVerdict } from '../layers/verify.ts';

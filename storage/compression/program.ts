@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { pipeline, type Readable, type Writable } from 'node:stream';
 import { errorText, notImplemented } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { claimChild, expectChildren } from '../../daemon/base/kernel/children.ts';
+import { claimChild, expectChildren } from '../../daemon/base/kernel/processes/children.ts';
 
 export interface ProgramRequest {
   /** Of the format, for messages. */

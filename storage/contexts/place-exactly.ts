@@ -1,4 +1,4 @@
-import type { FileTime } from '../../daemon/base/kernel/file-status.ts';
+import type { FileTime } from '../../daemon/base/kernel/files/file-status.ts';
 import { ifThere, invalidArgument } from '../../daemon/base/errors.ts';
 import { canonicalPath, GONE, locate } from '../files/path-handle.ts';
 import type { PlaceRequest } from '../files/place.ts';

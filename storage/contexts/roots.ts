@@ -6,7 +6,7 @@ import { locate } from '../files/path-handle.ts';
 import { toBytes, toText, type FilesView } from '../files/view.ts';
 import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
+import { OpenFile, openRoot } from '../../daemon/base/kernel/files/safepath.ts';
 import type { ChangesTar } from '../files/tar-spools.ts';
 import type { ChangesRequest } from '../files/changes.ts';
 

@@ -1,9 +1,9 @@
 /** @path-hostile */
 import { ifThere } from '../../daemon/base/errors.ts';
-import { listNames, openPathAt, readLink, reopen } from '../../daemon/base/kernel/files.ts';
-import { getAttributeOf } from '../../daemon/base/kernel/attributes.ts';
-import { fileStatus, type FileStatus } from '../../daemon/base/kernel/file-status.ts';
-import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import { listNames, openPathAt, readLink, reopen } from '../../daemon/base/kernel/files/files.ts';
+import { getAttributeOf } from '../../daemon/base/kernel/files/attributes.ts';
+import { fileStatus, type FileStatus } from '../../daemon/base/kernel/files/file-status.ts';
+import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { OPAQUE_ATTRIBUTE } from '../layers/attributes.ts';
 import { refuseDeep } from './member-path.ts';
 import { haveSameBytes } from './same-bytes.ts';

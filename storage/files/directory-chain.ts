@@ -1,9 +1,9 @@
 /** @path-hostile */
 import { conflict } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { openPathAt } from '../../daemon/base/kernel/files.ts';
-import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
-import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import { openPathAt } from '../../daemon/base/kernel/files/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/files/file-status.ts';
+import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 
 /** What holds a directory open until it is disposed of. */
 interface Open extends Disposable {

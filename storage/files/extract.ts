@@ -1,6 +1,6 @@
 import { EngineError, errnoOf, errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { freeBytes } from '../../daemon/base/kernel/files.ts';
+import { freeBytes } from '../../daemon/base/kernel/files/files.ts';
 import { DiskReserve } from '../disk-reserve.ts';
 import { readRange } from '../layers/source.ts';
 import { showName } from '../tar/names.ts';

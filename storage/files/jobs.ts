@@ -1,9 +1,9 @@
 import { splitName } from '../tar/names.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { EngineError, unreachable } from '../../daemon/base/errors.ts';
-import type { FileTime } from '../../daemon/base/kernel/file-status.ts';
+import type { FileTime } from '../../daemon/base/kernel/files/file-status.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { freeBytes, writeAll } from '../../daemon/base/kernel/files.ts';
+import { freeBytes, writeAll } from '../../daemon/base/kernel/files/files.ts';
 import { DiskReserve } from '../disk-reserve.ts';
 import { changesOf, DELETED, layerChangesOf, type Change, type ChangesRequest } from './changes.ts';
 import { erase, type EraseRequest } from './remove/erase.ts';

@@ -1,9 +1,9 @@
 /** @path-hostile */
 import { errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
-import * as attributes from '../../daemon/base/kernel/attributes.ts';
-import * as files from '../../daemon/base/kernel/files.ts';
-import { fileStatus, type FileTime } from '../../daemon/base/kernel/file-status.ts';
-import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import * as attributes from '../../daemon/base/kernel/files/attributes.ts';
+import * as files from '../../daemon/base/kernel/files/files.ts';
+import { fileStatus, type FileTime } from '../../daemon/base/kernel/files/file-status.ts';
+import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { attributePolicy } from '../layers/attributes.ts';
 import { ContentWriter } from '../layers/content-writer.ts';

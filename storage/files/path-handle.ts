@@ -1,10 +1,10 @@
 /** @path-hostile */
 import { errnoOf, ifThere, invalidArgument } from '../../daemon/base/errors.ts';
-import { openPathAt, openPathBeneath, readLink } from '../../daemon/base/kernel/files.ts';
-import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
-import type { FileStatus } from '../../daemon/base/kernel/file-status.ts';
+import { openPathAt, openPathBeneath, readLink } from '../../daemon/base/kernel/files/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/files/file-status.ts';
+import type { FileStatus } from '../../daemon/base/kernel/files/file-status.ts';
 import { ERRNO, KernelError } from '../../daemon/base/kernel/libc.ts';
-import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { DirectoryChain } from './directory-chain.ts';
 import type { FilesView } from './view.ts';

@@ -1,6 +1,6 @@
 /** @path-hostile */
 import { EngineError } from '../../daemon/base/errors.ts';
-import type { FileTime } from '../../daemon/base/kernel/file-status.ts';
+import type { FileTime } from '../../daemon/base/kernel/files/file-status.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { readRange } from '../layers/source.ts';

@@ -1,5 +1,5 @@
 import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
-import { isOfKernel } from '../../daemon/base/kernel/files.ts';
+import { isOfKernel } from '../../daemon/base/kernel/files/files.ts';
 import { showName } from '../tar/names.ts';
 import type { PathHandle } from './path-handle.ts';
 import type { FilesView } from './view.ts';

@@ -1,5 +1,5 @@
 import { readSync } from 'node:fs';
-import { reopen } from '../../daemon/base/kernel/files.ts';
+import { reopen } from '../../daemon/base/kernel/files/files.ts';
 
 const PIECE_BYTES = 256 * 1024;
 

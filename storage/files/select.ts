@@ -1,7 +1,7 @@
 /** @path-hostile */
 import { createHash } from 'node:crypto';
 import { EngineError, ifThere } from '../../daemon/base/errors.ts';
-import { listNames, reopen } from '../../daemon/base/kernel/files.ts';
+import { listNames, reopen } from '../../daemon/base/kernel/files/files.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { matchPattern } from '../references/match.ts';
 import { GONE, locate, type PathHandle } from './path-handle.ts';

@@ -1,8 +1,8 @@
 /** @path-hostile */
 import { errnoOf, ifThere, unreachable } from '../../daemon/base/errors.ts';
-import { isOfKernel, listNames, readLink, reopen } from '../../daemon/base/kernel/files.ts';
-import { getAttributeOf, listAttributesOf } from '../../daemon/base/kernel/attributes.ts';
-import { type FileStatus, type FileTime } from '../../daemon/base/kernel/file-status.ts';
+import { isOfKernel, listNames, readLink, reopen } from '../../daemon/base/kernel/files/files.ts';
+import { getAttributeOf, listAttributesOf } from '../../daemon/base/kernel/files/attributes.ts';
+import { type FileStatus, type FileTime } from '../../daemon/base/kernel/files/file-status.ts';
 import { attributePolicy } from '../layers/attributes.ts';
 import type { TarChunks } from '../tar/chunks.ts';
 import { encodeHeader, padding, TAR_END } from '../tar/encode.ts';

@@ -1,8 +1,8 @@
 /** @path-hostile */
 import { errnoOf, ifThere, isEngineError } from '../../daemon/base/errors.ts';
-import { listNames, openPathAt, reopen } from '../../daemon/base/kernel/files.ts';
-import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
-import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
+import { listNames, openPathAt, reopen } from '../../daemon/base/kernel/files/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/files/file-status.ts';
+import { OpenFile, openRoot } from '../../daemon/base/kernel/files/safepath.ts';
 import { DirectoryChain } from './directory-chain.ts';
 
 /** Not there any more, or something else by now. */

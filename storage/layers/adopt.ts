@@ -1,10 +1,14 @@
 import { closeSync, constants, openSync, readdirSync, renameSync, rmSync, type Dirent } from 'node:fs';
 import { isEngineError, unreachable } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { listAttributes, listAttributesOf, removeAttribute } from '../../daemon/base/kernel/attributes.ts';
-import * as kernel from '../../daemon/base/kernel/files.ts';
-import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
-import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
+import {
+  listAttributes,
+  listAttributesOf,
+  removeAttribute,
+} from '../../daemon/base/kernel/files/attributes.ts';
+import * as kernel from '../../daemon/base/kernel/files/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/files/file-status.ts';
+import { OpenFile, openRoot } from '../../daemon/base/kernel/files/safepath.ts';
 import type { AppliedLayer, ApplyControl, ApplyRequest } from './apply-request.ts';
 import { LayerApplier, type LayerFiles } from './applier.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';

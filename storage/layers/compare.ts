@@ -1,10 +1,10 @@
 import { readSync } from 'node:fs';
 import { errnoOf } from '../../daemon/base/errors.ts';
-import { getAttribute, listAttributes } from '../../daemon/base/kernel/attributes.ts';
-import * as files from '../../daemon/base/kernel/files.ts';
-import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
-import type { FileStatus } from '../../daemon/base/kernel/file-status.ts';
-import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
+import { getAttribute, listAttributes } from '../../daemon/base/kernel/files/attributes.ts';
+import * as files from '../../daemon/base/kernel/files/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/files/file-status.ts';
+import type { FileStatus } from '../../daemon/base/kernel/files/file-status.ts';
+import { OpenFile, openRoot } from '../../daemon/base/kernel/files/safepath.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
 import { showName } from '../tar/names.ts';
 

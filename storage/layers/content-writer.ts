@@ -1,5 +1,5 @@
 import { ftruncateSync } from 'node:fs';
-import { writeAll } from '../../daemon/base/kernel/files.ts';
+import { writeAll } from '../../daemon/base/kernel/files/files.ts';
 import type { TarMember } from '../tar/parser.ts';
 import type { SparseExtent } from '../tar/sparse.ts';
 

@@ -1,7 +1,7 @@
 import { closeSync, constants } from 'node:fs';
 import { errnoOf, ifThere, invalidArgument } from '../../daemon/base/errors.ts';
-import { makeDirectoryAt, openBytesInRoot } from '../../daemon/base/kernel/files.ts';
-import { changeMode, changeOwner } from '../../daemon/base/kernel/files.ts';
+import { makeDirectoryAt, openBytesInRoot } from '../../daemon/base/kernel/files/files.ts';
+import { changeMode, changeOwner } from '../../daemon/base/kernel/files/files.ts';
 import { OpenDirectories } from '../files/open-directories.ts';
 import { showName } from '../tar/names.ts';
 

@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errnoOf } from '../../daemon/base/errors.ts';
-import { getAttribute, listAttributes, setAttribute } from '../../daemon/base/kernel/attributes.ts';
-import * as files from '../../daemon/base/kernel/files.ts';
+import { getAttribute, listAttributes, setAttribute } from '../../daemon/base/kernel/files/attributes.ts';
+import * as files from '../../daemon/base/kernel/files/files.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
 import { splitName } from '../tar/names.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
-import { writeAll } from '../../daemon/base/kernel/files.ts';
+import { writeAll } from '../../daemon/base/kernel/files/files.ts';
 import { EngineError } from '../../daemon/base/errors.ts';
 import { replayLayer } from './replay.ts';
 

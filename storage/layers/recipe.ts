@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { fstatSync, readSync, writeSync } from 'node:fs';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { internal } from '../../daemon/base/errors.ts';
-import { writeAll } from '../../daemon/base/kernel/files.ts';
+import { writeAll } from '../../daemon/base/kernel/files/files.ts';
 import type { SparseExtent } from '../tar/sparse.ts';
 
 /**

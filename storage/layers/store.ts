@@ -85,7 +85,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { errnoOf, invariant, isEngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
+import { syncFileSystem } from '../../daemon/base/kernel/files/files.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Removals } from '../files/remove/removals.ts';
 import { removeBehind } from '../files/remove/remove-behind.ts';

@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { errnoOf, internal, invalidArgument } from '../../daemon/base/errors.ts';
-import { setAttribute, setAttributeAt } from '../../daemon/base/kernel/attributes.ts';
-import * as files from '../../daemon/base/kernel/files.ts';
+import { setAttribute, setAttributeAt } from '../../daemon/base/kernel/files/attributes.ts';
+import * as files from '../../daemon/base/kernel/files/files.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { removeTreeAt } from '../files/remove/remove-tree.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';

@@ -9,8 +9,8 @@ import {
   projectOf,
   projectQuota,
   setProject,
-} from '../../daemon/base/kernel/project-quota.ts';
-import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+} from '../../daemon/base/kernel/files/project-quota.ts';
+import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import type { DirectoryQuotas } from './directory-quotas.ts';
 
 /** Projects in this range are ours: administrators number theirs from 1, other engines from the next free number. */

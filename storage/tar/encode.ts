@@ -1,4 +1,4 @@
-import type { FileTime } from '../../daemon/base/kernel/file-status.ts';
+import type { FileTime } from '../../daemon/base/kernel/files/file-status.ts';
 import { TAR_BLOCK } from './header.ts';
 import type { TarEntryType } from './parser.ts';
 

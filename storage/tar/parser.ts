@@ -1,5 +1,5 @@
 import { invalidArgument, unreachable } from '../../daemon/base/errors.ts';
-import type { FileTime } from '../../daemon/base/kernel/file-status.ts';
+import type { FileTime } from '../../daemon/base/kernel/files/file-status.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { isZeroBlock, parseHeader, TAR_BLOCK, type TarHeader } from './header.ts';
 import { showName } from './names.ts';

@@ -1,5 +1,5 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
-import type { FileTime } from '../../daemon/base/kernel/file-status.ts';
+import type { FileTime } from '../../daemon/base/kernel/files/file-status.ts';
 import { sparseNumber, type PaxSparse } from './sparse.ts';
 
 /** What an extended header (POSIX.1-2001 pax) says about the entry that follows. Absent = as its ustar header says. */

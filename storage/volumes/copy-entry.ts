@@ -12,14 +12,14 @@ import {
   makeNodeAt,
   makeSymlinkAt,
   openPathAt,
-} from '../../daemon/base/kernel/files.ts';
+} from '../../daemon/base/kernel/files/files.ts';
 import {
   getAttribute,
   listAttributes,
   setAttribute,
   setAttributeAt,
-} from '../../daemon/base/kernel/attributes.ts';
-import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+} from '../../daemon/base/kernel/files/attributes.ts';
+import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 
 /** A name in two directories, source and target, given by descriptors. Names are byte strings (latin1). */
 export interface EntryPair {

@@ -4,8 +4,13 @@ import { readdir } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { makeDirectoryAt, makeLinkAt, openBytesInRoot, openPathAt } from '../../daemon/base/kernel/files.ts';
-import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import {
+  makeDirectoryAt,
+  makeLinkAt,
+  openBytesInRoot,
+  openPathAt,
+} from '../../daemon/base/kernel/files/files.ts';
+import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { copyMetadata, copyRegularFile, copySpecialFile, copySymlink, openEntry } from './copy-entry.ts';
 import type { EntryPair } from './copy-entry.ts';

@@ -2,9 +2,9 @@ import { constants, fstatSync } from 'node:fs';
 import { readdir, rename } from 'node:fs/promises';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { makeDirectoryAt, syncFileSystem } from '../../daemon/base/kernel/files.ts';
-import { openInRoot } from '../../daemon/base/kernel/safepath.ts';
-import type { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import { makeDirectoryAt, syncFileSystem } from '../../daemon/base/kernel/files/files.ts';
+import { openInRoot } from '../../daemon/base/kernel/files/safepath.ts';
+import type { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { copyMetadata } from './copy-entry.ts';
 import { copyTree } from './copy-tree.ts';
 

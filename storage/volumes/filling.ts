@@ -4,8 +4,8 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { makeDirectoryAt } from '../../daemon/base/kernel/files.ts';
-import type { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import { makeDirectoryAt } from '../../daemon/base/kernel/files/files.ts';
+import type { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { copyDirectoryMetadata, fillStaging, moveFromStaging, openChild } from './fill.ts';
 
 export interface FillingDeps {

@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, realpath, rename, rmdir } from 'node:fs/promises
 import { join } from 'node:path';
 import { EngineError, conflict, errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { OpenFile, openInRoot, openRoot } from '../../daemon/base/kernel/safepath.ts';
+import { OpenFile, openInRoot, openRoot } from '../../daemon/base/kernel/files/safepath.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { fillStaging, moveFromStaging } from './fill.ts';
 import { Filling, forgetFillings } from './filling.ts';

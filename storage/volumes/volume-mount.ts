@@ -2,7 +2,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, errorText, failedPrecondition } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { MOUNT_FLAGS, mountInBackground, unmount } from '../../daemon/base/kernel/mounts.ts';
+import { MOUNT_FLAGS, mountInBackground, unmount } from '../../daemon/base/kernel/files/mounts.ts';
 
 /** What mount(2) is called with for a volume that has driver options. */
 export interface VolumeMountPlan {

@@ -3,8 +3,8 @@ import { mkdirSync, openSync, rmSync, truncateSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { VolumeView } from '../../api/types/system.ts';
-import { projectOf, projectQuota } from '../../daemon/base/kernel/project-quota.ts';
-import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import { projectOf, projectQuota } from '../../daemon/base/kernel/files/project-quota.ts';
+import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
 import { Engine } from '../support/engine/engine.ts';
 import { quotasContract } from '../support/storage/quotas-contract.ts';

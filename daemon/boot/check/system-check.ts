@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { conflict, EngineError, errorText, isEngineError } from '../../base/errors.ts';
-import { tryLock } from '../../base/kernel/file-lock.ts';
+import { tryLock } from '../../base/kernel/files/file-lock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { mountPointsBelow, parseMountInfo } from '../../../runtime/mounts/mountinfo.ts';
 import { checkStore, type Reported } from '../../../storage/check/check.ts';

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { spreadSubdirectories } from '../../base/kernel/spread.ts';
+import { spreadSubdirectories } from '../../base/kernel/files/spread.ts';
 import type { Instance } from '../instance.ts';
 
 /** Makes the directories of this instance that are missing, each with the mode that keeps others out of it. */

@@ -11,7 +11,7 @@ import {
 import { constants } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { conflict, EngineError, errnoOf } from '../../base/errors.ts';
-import { tryLock } from '../../base/kernel/file-lock.ts';
+import { tryLock } from '../../base/kernel/files/file-lock.ts';
 
 /** A file locked by this process; released when disposed or when the process ends in any way. */
 export interface HeldFile extends Disposable {

@@ -13,7 +13,7 @@ import { TarParser } from '../../../storage/tar/parser.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { errnoOf, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { openRoot, readFileInRoot, type OpenFile } from '../../base/kernel/safepath.ts';
+import { openRoot, readFileInRoot, type OpenFile } from '../../base/kernel/files/safepath.ts';
 import type { GitSource } from '../graph/op.ts';
 import { BuildTree } from '../snapshots/tree.ts';
 import { close, type ArchiveSpools } from './archive.ts';

@@ -1,4 +1,4 @@
-import type { FileTime } from '../../base/kernel/file-status.ts';
+import type { FileTime } from '../../base/kernel/files/file-status.ts';
 
 const NANOS = 1_000_000_000n;
 

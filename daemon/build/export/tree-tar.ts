@@ -3,7 +3,7 @@ import { openReadRoot } from '../../../storage/contexts/roots.ts';
 import { TAR_END } from '../../../storage/tar/encode.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import type { FileTime } from '../../base/kernel/file-status.ts';
+import type { FileTime } from '../../base/kernel/files/file-status.ts';
 import type { ExportDeps } from './ports.ts';
 
 /** Files of layers on top of each other. */

@@ -1,4 +1,4 @@
-import type { FileTime } from '../../base/kernel/file-status.ts';
+import type { FileTime } from '../../base/kernel/files/file-status.ts';
 import type { StepContainer } from './step-container.ts';
 
 /**

@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { BuildSession } from '../../../api/types/build/session.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { openRoot } from '../../base/kernel/safepath.ts';
+import { openRoot } from '../../base/kernel/files/safepath.ts';
 import { limits } from '../../base/limits.ts';
 
 interface AgentPlace {

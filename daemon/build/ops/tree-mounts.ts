@@ -8,7 +8,7 @@ import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { toBytes } from '../../../storage/files/view.ts';
 import { errnoOf, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { openInRoot, openRoot, OPEN_PATH, type OpenFile } from '../../base/kernel/safepath.ts';
+import { openInRoot, openRoot, OPEN_PATH, type OpenFile } from '../../base/kernel/files/safepath.ts';
 import type { Rollback } from '../../base/rollback.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import { openTree } from './open-tree.ts';

@@ -9,8 +9,8 @@ import { childOf, locate, type PathHandle } from '../../../storage/files/path-ha
 import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts';
 import { matchPattern } from '../../../storage/references/match.ts';
 import { errnoOf, invalidArgument, notFound } from '../../base/errors.ts';
-import type { FileStatus } from '../../base/kernel/file-status.ts';
-import { listNames, readLink, reopen } from '../../base/kernel/files.ts';
+import type { FileStatus } from '../../base/kernel/files/file-status.ts';
+import { listNames, readLink, reopen } from '../../base/kernel/files/files.ts';
 import { limits } from '../../base/limits.ts';
 import type { BuildLayers } from '../ports.ts';
 import type { BuildTree } from '../snapshots/tree.ts';

@@ -2,7 +2,7 @@ import type { ContainerChange } from '../../../api/types/container.ts';
 import { changeView, type ChangesRequest } from '../../../storage/files/changes.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { openRoot } from '../../base/kernel/safepath.ts';
+import { openRoot } from '../../base/kernel/files/safepath.ts';
 import type { ContainerContext } from '../context.ts';
 import { openBareRoot, openEndedRoot } from './export.ts';
 import type { Container } from '../state/container.ts';

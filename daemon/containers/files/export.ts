@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { conflict } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import type { OpenFile } from '../../base/kernel/safepath.ts';
+import type { OpenFile } from '../../base/kernel/files/safepath.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';

@@ -7,8 +7,8 @@ import {
   makeSymlinkAt,
   openPathAt,
   unlinkAt,
-} from '../../base/kernel/files.ts';
-import { OpenFile, openRoot } from '../../base/kernel/safepath.ts';
+} from '../../base/kernel/files/files.ts';
+import { OpenFile, openRoot } from '../../base/kernel/files/safepath.ts';
 import type { ContainerContext } from '../context.ts';
 
 /** A link has its target here. */

@@ -5,7 +5,7 @@ import type { ExtractRequest } from '../../../storage/files/extract.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { SpoolOptions } from '../../../storage/spool/spool.ts';
-import type { OpenFile } from '../../base/kernel/safepath.ts';
+import type { OpenFile } from '../../base/kernel/files/safepath.ts';
 
 /** What copying, export and changes need of the disk. Declared here, satisfied by `storage/files`. */
 export interface ArchiveWorkers {

@@ -4,8 +4,8 @@ import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts'
 import type { PathStat } from '../../../api/types/container.ts';
 import { formatNano } from '../../base/clock.ts';
 import { EngineError, errnoOf, errorText, internal, invalidArgument, notFound } from '../../base/errors.ts';
-import { isOfKernel } from '../../base/kernel/files.ts';
-import { type FileStatus, type FileType } from '../../base/kernel/file-status.ts';
+import { isOfKernel } from '../../base/kernel/files/files.ts';
+import { type FileStatus, type FileType } from '../../base/kernel/files/file-status.ts';
 
 /** A path as a client gave it, made absolute and tidy. A slash or `/.` at its end means something and is kept. */
 export interface ResourcePath {

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { mkdirAllInRoot, statInRoot, type Root } from '../../base/kernel/safepath.ts';
+import { mkdirAllInRoot, statInRoot, type Root } from '../../base/kernel/files/safepath.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 

@@ -1,6 +1,6 @@
 import { invalidArgument } from '../../base/errors.ts';
-import type { Root } from '../../base/kernel/safepath.ts';
-import { readFileInRoot } from '../../base/kernel/safepath.ts';
+import type { Root } from '../../base/kernel/files/safepath.ts';
+import { readFileInRoot } from '../../base/kernel/files/safepath.ts';
 import { limits } from '../../base/limits.ts';
 
 /** The user and the groups that a process runs as. */

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../base/errors.ts';
 import { unreachable } from '../../base/errors.ts';
-import type { ProcessIdentity } from '../../base/kernel/process.ts';
+import type { ProcessIdentity } from '../../base/kernel/processes/process.ts';
 import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import { afterEnd } from '../health/health.ts';
 import type { Health } from '../health/health.ts';

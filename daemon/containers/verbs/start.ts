@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { EngineError, errorText, internal, invalidArgument, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { measured } from '../../base/measured.ts';
-import type { ProcessIdentity } from '../../base/kernel/process.ts';
+import type { ProcessIdentity } from '../../base/kernel/processes/process.ts';
 import { Rollback } from '../../base/rollback.ts';
 import { parseDetachKeys } from '../../base/stdio/detach-keys.ts';
 import type { Container } from '../state/container.ts';

@@ -6,7 +6,7 @@ import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
 import type { ContextEntry } from '../../../storage/contexts/entries.ts';
 import type { SentContext } from '../../../storage/contexts/sources.ts';
 import type { StepContainer } from '../../build/graph/step-container.ts';
-import type { OpenFile } from '../../base/kernel/safepath.ts';
+import type { OpenFile } from '../../base/kernel/files/safepath.ts';
 import type { HiddenFile } from '../../containers/request/mounts/hidden-files.ts';
 
 /** Layers that a command is run on, and files of the engine that only it sees. */

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { internal } from '../../../daemon/base/errors.ts';
 import { isIpv4, parseIp } from '../../../daemon/base/addresses/ip.ts';
 import { ipv6Bytes } from '../../../daemon/base/addresses/ipv6.ts';
-import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
+import { NETLINK } from '../../../daemon/base/kernel/sockets/netlink.ts';
 import {
   AF,
   SOCK,
@@ -15,7 +15,7 @@ import {
   openSocket,
   portOfSocket,
   sendDatagramNow,
-} from '../../../daemon/base/kernel/sockets.ts';
+} from '../../../daemon/base/kernel/sockets/sockets.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { NAME_SERVER_NUMBER, dnsRules } from './dns-rules.ts';

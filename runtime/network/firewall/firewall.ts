@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { internal } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import { isIpv4 } from '../../../daemon/base/addresses/ip.ts';
-import { NftContext } from '../../../daemon/base/kernel/nftables.ts';
+import { NftContext } from '../../../daemon/base/kernel/sockets/nftables.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import type { BridgeSettings } from '../links/bridge.ts';
 import { readListing } from './listing.ts';

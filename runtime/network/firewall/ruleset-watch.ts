@@ -1,8 +1,8 @@
 import { errnoOf } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import { NETLINK, openNetlinkListener } from '../../../daemon/base/kernel/netlink.ts';
-import { Poller } from '../../../daemon/base/kernel/poller.ts';
-import { closeSocket, receiveDatagram } from '../../../daemon/base/kernel/sockets.ts';
+import { NETLINK, openNetlinkListener } from '../../../daemon/base/kernel/sockets/netlink.ts';
+import { Poller } from '../../../daemon/base/kernel/sockets/poller.ts';
+import { closeSocket, receiveDatagram } from '../../../daemon/base/kernel/sockets/sockets.ts';
 import { decodeAttributes } from '../netlink/attributes.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
 

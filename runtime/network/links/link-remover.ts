@@ -1,6 +1,6 @@
 import type { Clock } from '../../../daemon/base/clock.ts';
 import { errnoOf } from '../../../daemon/base/errors.ts';
-import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
+import { NETLINK } from '../../../daemon/base/kernel/sockets/netlink.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { deleteLink } from '../netlink/links.ts';

@@ -1,13 +1,13 @@
 import { errnoOf } from '../../../daemon/base/errors.ts';
 import { KernelError } from '../../../daemon/base/kernel/libc.ts';
-import { allowLargeDatagrams, openNetlinkSocket } from '../../../daemon/base/kernel/netlink.ts';
+import { allowLargeDatagrams, openNetlinkSocket } from '../../../daemon/base/kernel/sockets/netlink.ts';
 import {
   closeSocket,
   closeSocketSlowly,
   receiveDatagram,
   sendDatagram,
   sendDatagramSlowly,
-} from '../../../daemon/base/kernel/sockets.ts';
+} from '../../../daemon/base/kernel/sockets/sockets.ts';
 import { FLAG, MESSAGE, decodeAnswer, decodeMessages, encodeMessage } from './netlink.ts';
 import type { NetlinkMessage, NetlinkRequest } from './netlink.ts';
 

@@ -11,7 +11,7 @@ import {
   sendDatagramTo,
   setSocketOption,
   SOCK,
-} from '../../../daemon/base/kernel/sockets.ts';
+} from '../../../daemon/base/kernel/sockets/sockets.ts';
 
 const OBJECT = 'ICMP to other hosts of the swarm';
 const IPPROTO_ICMP = 1;

@@ -1,4 +1,4 @@
-import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
+import { NETLINK } from '../../../daemon/base/kernel/sockets/netlink.ts';
 import type { NamespaceDirectory } from '../namespace-directory.ts';
 import { NetlinkSocket } from '../netlink/netlink-socket.ts';
 

@@ -7,9 +7,9 @@ import {
   removeDirectoryAt,
   reopen,
   unlinkAt,
-} from '../../../daemon/base/kernel/files.ts';
-import { fileStatus } from '../../../daemon/base/kernel/file-status.ts';
-import { OpenFile } from '../../../daemon/base/kernel/safepath.ts';
+} from '../../../daemon/base/kernel/files/files.ts';
+import { fileStatus } from '../../../daemon/base/kernel/files/file-status.ts';
+import { OpenFile } from '../../../daemon/base/kernel/files/safepath.ts';
 import { showName } from '../../tar/names.ts';
 import { DirectoryChain } from '../directory-chain.ts';
 

@@ -10,10 +10,10 @@ import {
   renameAt,
   reopen,
   unlinkAt,
-} from '../../../daemon/base/kernel/files.ts';
-import { allowDeletion } from '../../../daemon/base/kernel/inode-flags.ts';
-import { fileStatus } from '../../../daemon/base/kernel/file-status.ts';
-import { OpenFile, openRoot } from '../../../daemon/base/kernel/safepath.ts';
+} from '../../../daemon/base/kernel/files/files.ts';
+import { allowDeletion } from '../../../daemon/base/kernel/files/inode-flags.ts';
+import { fileStatus } from '../../../daemon/base/kernel/files/file-status.ts';
+import { OpenFile, openRoot } from '../../../daemon/base/kernel/files/safepath.ts';
 
 /** Each level holds two descriptors; what lies deeper is moved up first. */
 const DEPTH_MAX = 64;

@@ -3,8 +3,8 @@ import type { Dirent } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errnoOf } from '../../../daemon/base/errors.ts';
-import { isMountPointAt } from '../../../daemon/base/kernel/files.ts';
-import { openRoot } from '../../../daemon/base/kernel/safepath.ts';
+import { isMountPointAt } from '../../../daemon/base/kernel/files/files.ts';
+import { openRoot } from '../../../daemon/base/kernel/files/safepath.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** @path-hostile */
 import { ifThere } from '../../../daemon/base/errors.ts';
-import { readLink, reopen } from '../../../daemon/base/kernel/files.ts';
-import type { FileStatus } from '../../../daemon/base/kernel/file-status.ts';
+import { readLink, reopen } from '../../../daemon/base/kernel/files/files.ts';
+import type { FileStatus } from '../../../daemon/base/kernel/files/file-status.ts';
 import { LastHandle } from '../../files/last-handle.ts';
 import { childOf, type PathHandle } from '../../files/path-handle.ts';
 import { attributesOf } from '../../files/tar-out.ts';

@@ -1,4 +1,4 @@
-import type { FileStatus } from '../../../daemon/base/kernel/file-status.ts';
+import type { FileStatus } from '../../../daemon/base/kernel/files/file-status.ts';
 import { AdjustingSink } from '../../files/adjust.ts';
 import { isDifferent } from '../../files/changes.ts';
 import { memberPath } from '../../files/member-path.ts';

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { Semaphore } from '../../../daemon/base/concurrency/semaphore.ts';
 import { internal } from '../../../daemon/base/errors.ts';
-import { returnFreeMemory } from '../../../daemon/base/kernel/malloc.ts';
+import { returnFreeMemory } from '../../../daemon/base/kernel/processes/malloc.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { toError, type LayerJob, type LayerReply } from './worker-protocol.ts';
 

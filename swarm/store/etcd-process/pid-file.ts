@@ -2,8 +2,8 @@ import type { BigIntStats } from 'node:fs';
 import { readFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf } from '../../../daemon/base/errors.ts';
-import { bootId, identify, isAlive } from '../../../daemon/base/kernel/process.ts';
-import type { ProcessIdentity } from '../../../daemon/base/kernel/process.ts';
+import { bootId, identify, isAlive } from '../../../daemon/base/kernel/processes/process.ts';
+import type { ProcessIdentity } from '../../../daemon/base/kernel/processes/process.ts';
 
 const PID_FILE = 'etcd.pid';
 

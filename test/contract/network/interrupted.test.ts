@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { declare } from '../../../daemon/base/kernel/libc.ts';
-import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
-import { NftContext } from '../../../daemon/base/kernel/nftables.ts';
+import { NETLINK } from '../../../daemon/base/kernel/sockets/netlink.ts';
+import { NftContext } from '../../../daemon/base/kernel/sockets/nftables.ts';
 import { dnsRules } from '../../../runtime/network/dns/dns-rules.ts';
 import { NetlinkSocket } from '../../../runtime/network/netlink/netlink-socket.ts';
 

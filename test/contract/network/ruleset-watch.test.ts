@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { declare } from '../../../daemon/base/kernel/libc.ts';
-import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
+import { NETLINK } from '../../../daemon/base/kernel/sockets/netlink.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Firewall } from '../../../runtime/network/firewall/firewall.ts';

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../../daemon/base/ids.ts';
-import { identify } from '../../../daemon/base/kernel/process.ts';
+import { identify } from '../../../daemon/base/kernel/processes/process.ts';
 import type { ExecSession } from '../../../runtime/exec/exec-session.ts';
 import { needs } from '../../support/needs.ts';
 import { makeProcess, makeRuntime, openRuntime } from './fixture.ts';

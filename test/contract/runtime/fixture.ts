@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../../daemon/base/ids.ts';
-import type { ProcessIdentity } from '../../../daemon/base/kernel/process.ts';
+import type { ProcessIdentity } from '../../../daemon/base/kernel/processes/process.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { detectCgroups } from '../../../runtime/cgroups/detect.ts';
 import { cgroupDirectories, cgroupsPathOf } from '../../../runtime/cgroups/paths.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../daemon/base/ids.ts';
-import { identify, isAlive } from '../../../daemon/base/kernel/process.ts';
+import { identify, isAlive } from '../../../daemon/base/kernel/processes/process.ts';
 import { needs } from '../../support/needs.ts';
 import { processLink, untilCatching } from '../../support/process.ts';
 import { makeRuntime, makeSpec, openRuntime } from './fixture.ts';

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { mount } from '../../../daemon/base/kernel/mounts.ts';
+import { mount } from '../../../daemon/base/kernel/files/mounts.ts';
 import type { OverlayLayout } from '../../../runtime/mounts/kernel-mounts.ts';
 import { KernelMounts } from '../../../runtime/mounts/kernel-mounts.ts';
 import { needs } from '../../support/needs.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { isAlive } from '../../../daemon/base/kernel/process.ts';
+import { isAlive } from '../../../daemon/base/kernel/processes/process.ts';
 import type { ConmonStdio, OutputChunk } from '../../../runtime/monitor/conmon-stdio.ts';
 import { needs } from '../../support/needs.ts';
 import { WAIT_MS } from '../../support/patience.ts';

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { getAttribute, listAttributes, setAttribute } from '../../../daemon/base/kernel/attributes.ts';
+import { getAttribute, listAttributes, setAttribute } from '../../../daemon/base/kernel/files/attributes.ts';
 import { applyLayer } from '../../../storage/layers/apply.ts';
 import type { AppliedLayer } from '../../../storage/layers/apply-request.ts';
 import { replayLayer } from '../../../storage/layers/replay.ts';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { getAttribute, listAttributes } from '../../../daemon/base/kernel/attributes.ts';
+import { getAttribute, listAttributes } from '../../../daemon/base/kernel/files/attributes.ts';
 import { compressed } from '../../support/images/compressors.ts';
 import { LayerRig } from '../../support/images/layer-rig.ts';
 import { needs } from '../../support/needs.ts';

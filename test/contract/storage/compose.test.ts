@@ -17,8 +17,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { listAttributes, setAttribute } from '../../../daemon/base/kernel/attributes.ts';
-import { openRoot, type OpenFile } from '../../../daemon/base/kernel/safepath.ts';
+import { listAttributes, setAttribute } from '../../../daemon/base/kernel/files/attributes.ts';
+import { openRoot, type OpenFile } from '../../../daemon/base/kernel/files/safepath.ts';
 import type { AppliedLayer } from '../../../storage/layers/apply-request.ts';
 import { applyLayer } from '../../../storage/layers/apply.ts';
 import { composeLayer, type Composed } from '../../../storage/layers/compose/compose.ts';

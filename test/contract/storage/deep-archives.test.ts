@@ -9,7 +9,7 @@ import {
   openPathAt,
   renameAt,
   writeAll,
-} from '../../../daemon/base/kernel/files.ts';
+} from '../../../daemon/base/kernel/files/files.ts';
 import { ADDED, changesOf } from '../../../storage/files/changes.ts';
 import { runArchiveJob, type JobControl } from '../../../storage/files/jobs.ts';
 import { locate } from '../../../storage/files/path-handle.ts';

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { setAttribute } from '../../../daemon/base/kernel/attributes.ts';
+import { setAttribute } from '../../../daemon/base/kernel/files/attributes.ts';
 import { removeTree } from '../../../storage/files/remove/remove-tree.ts';
 import { inheritDirectories } from '../../../storage/layers/inherit.ts';
 import { LayerRig } from '../../support/images/layer-rig.ts';

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openRoot } from '../../../daemon/base/kernel/safepath.ts';
+import { openRoot } from '../../../daemon/base/kernel/files/safepath.ts';
 import { KernelMounts } from '../../../runtime/mounts/kernel-mounts.ts';
 import { Archives } from '../../../storage/files/archives.ts';
 import { needs } from '../../support/needs.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { spreadSubdirectories } from '../../../daemon/base/kernel/spread.ts';
+import { spreadSubdirectories } from '../../../daemon/base/kernel/files/spread.ts';
 
 const EXT4 = 0xef53;
 

@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { sendSignal } from '../../../daemon/base/kernel/pidfd.ts';
+import { sendSignal } from '../../../daemon/base/kernel/processes/pidfd.ts';
 import { defragment, disarmFull } from '../../../swarm/store/etcd/maintenance.ts';
 import { saveMember } from '../../../swarm/store/etcd-process/backup.ts';
 import { wipeMember } from '../../../swarm/store/etcd-process/etcd-process.ts';

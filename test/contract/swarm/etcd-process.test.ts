@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSy
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { limits } from '../../../daemon/base/limits.ts';
-import { isAlive } from '../../../daemon/base/kernel/process.ts';
+import { isAlive } from '../../../daemon/base/kernel/processes/process.ts';
 import { EtcdProcess, wipeMember } from '../../../swarm/store/etcd-process/etcd-process.ts';
 import { TestNetns } from '../../support/engine/netns.ts';
 import { ManualClock } from '../../support/fakes/manual-clock.ts';

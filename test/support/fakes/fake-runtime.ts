@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
-import type { ProcessIdentity } from '../../../daemon/base/kernel/process.ts';
+import type { ProcessIdentity } from '../../../daemon/base/kernel/processes/process.ts';
 import type { ContainerRuntime, ExecProcess, StdioChannel } from '../../../daemon/containers/ports.ts';
 import type { ExecRequest } from '../../../runtime/exec/exec-session.ts';
 import type { OutputChunk } from '../../../runtime/monitor/conmon-stdio.ts';

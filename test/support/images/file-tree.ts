@@ -12,7 +12,7 @@ import type { BigIntStats } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { getAttribute, listAttributes } from '../../../daemon/base/kernel/attributes.ts';
+import { getAttribute, listAttributes } from '../../../daemon/base/kernel/files/attributes.ts';
 import type { ImageInspect } from '../../../api/types/image.ts';
 import type { HttpClient } from '../engine/http.ts';
 

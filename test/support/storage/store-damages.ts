@@ -15,8 +15,8 @@ import {
 import path from 'node:path';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { setAttributeAt } from '../../../daemon/base/kernel/attributes.ts';
-import { openRoot } from '../../../daemon/base/kernel/safepath.ts';
+import { setAttributeAt } from '../../../daemon/base/kernel/files/attributes.ts';
+import { openRoot } from '../../../daemon/base/kernel/files/safepath.ts';
 
 /** What rows and files of the prepared root are called. */
 export interface Root {

@@ -15,7 +15,7 @@ test.each([
   ['test/unit/a.test.ts', "import { x } from '../../daemon/main.ts';"],
   ['daemon/base/kernel/a.ts', "import { declare } from './libc.ts';"],
   ['api/versions/changes/a.ts', "if (version < '1.30') { x(); }"],
-  ['swarm/store/a.ts', "import { x } from '../../daemon/base/kernel/process.ts';"],
+  ['swarm/store/a.ts', "import { x } from '../../daemon/base/kernel/processes/process.ts';"],
   ['swarm/planner/scheduler/a.ts', "import { x } from '../../../daemon/base/clock.ts';"],
   ['swarm/planner/orchestrators/a.ts', "import { x } from '../updater/a.ts';"],
   ['swarm/control/a.ts', "import type { X } from '../../api/types/ports.ts';"],

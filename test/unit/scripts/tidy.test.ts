@@ -46,12 +46,11 @@ test.each([
   expect(check(file, text)).toEqual([expect.stringContaining(message)]);
 });
 
-test('tidy: a folder holds 20 files, those of kernel calls and of version changes any number', () => {
+test('tidy: a folder holds 20 files, that of version changes any number', () => {
   const files = [
     ...filesOf('daemon/volumes', 20),
     ...filesOf('daemon/volumes/deep', 1),
     ...filesOf('daemon/networks', 21),
-    ...filesOf('daemon/base/kernel', 30),
     ...filesOf('api/versions/changes', 30),
   ];
   expect(crowdedFolders(files)).toEqual([

@@ -7,7 +7,7 @@ import { canonicalPath, locate } from '../../../../storage/files/path-handle.ts'
 import { toBytes, toText, type FilesView } from '../../../../storage/files/view.ts';
 import { plainMember } from '../../../../storage/tar/plain-member.ts';
 import { errnoOf, notFound } from '../../../base/errors.ts';
-import { reopen } from '../../../base/kernel/files.ts';
+import { reopen } from '../../../base/kernel/files/files.ts';
 import type { CopyFiles, ExactCopy } from '../../graph/op.ts';
 import { openTree } from '../open-tree.ts';
 import { findSources, readingOf } from '../sources.ts';

@@ -6,7 +6,7 @@ import { toBytes, type FilesView } from '../../../../storage/files/view.ts';
 import type { TarMember } from '../../../../storage/tar/parser.ts';
 import { plainMember } from '../../../../storage/tar/plain-member.ts';
 import { errnoOf, ifThere, invalidArgument, notFound } from '../../../base/errors.ts';
-import type { FileTime } from '../../../base/kernel/file-status.ts';
+import type { FileTime } from '../../../base/kernel/files/file-status.ts';
 import type { MakeDirectory, MakeFile, MakeLink } from '../../graph/op.ts';
 import { ownerOf, type FilesWork } from './owners.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { errnoOf, internal } from '../../../../daemon/base/errors.ts';
 import { failpoint } from '../../../../daemon/base/failpoint.ts';
 import { formatIp } from '../../../../daemon/base/addresses/ip.ts';
-import { NETLINK } from '../../../../daemon/base/kernel/netlink.ts';
+import { NETLINK } from '../../../../daemon/base/kernel/sockets/netlink.ts';
 import type { NetlinkMessage } from '../../netlink/netlink.ts';
 import { NetlinkSocket } from '../../netlink/netlink-socket.ts';
 import {

@@ -1,6 +1,6 @@
 import { internal } from '../../../../daemon/base/errors.ts';
 import { failpoint } from '../../../../daemon/base/failpoint.ts';
-import { NftContext } from '../../../../daemon/base/kernel/nftables.ts';
+import { NftContext } from '../../../../daemon/base/kernel/sockets/nftables.ts';
 import type { Logger } from '../../../../daemon/base/logger.ts';
 import { readListing } from '../../firewall/listing.ts';
 import type { OverlayGuard } from '../settings.ts';

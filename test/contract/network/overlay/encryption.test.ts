@@ -1,8 +1,8 @@
 import { disarm, failingAt } from './arm-file.ts';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import type { EncryptedPath, OverlayGuard } from '../../../../runtime/network/overlay/settings.ts';
-import { inNetworkNamespace } from '../../../../daemon/base/kernel/namespaces.ts';
-import { NETLINK } from '../../../../daemon/base/kernel/netlink.ts';
+import { inNetworkNamespace } from '../../../../daemon/base/kernel/processes/namespaces.ts';
+import { NETLINK } from '../../../../daemon/base/kernel/sockets/netlink.ts';
 import { NetlinkSocket } from '../../../../runtime/network/netlink/netlink-socket.ts';
 import {
   deletePolicy,
@@ -20,7 +20,7 @@ import {
   ipv4SocketAddress,
   openSocket,
   sendDatagram,
-} from '../../../../daemon/base/kernel/sockets.ts';
+} from '../../../../daemon/base/kernel/sockets/sockets.ts';
 import { needs } from '../../../support/needs.ts';
 import { until } from '../../../support/engine/http.ts';
 import { NETWORK, TwoHosts, ip, overlay, peer, pings } from './two-hosts.ts';

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseIpv4 } from '../../../../daemon/base/addresses/ipv4.ts';
 import { parseIpv6 } from '../../../../daemon/base/addresses/ipv6.ts';
-import { inNetworkNamespace } from '../../../../daemon/base/kernel/namespaces.ts';
+import { inNetworkNamespace } from '../../../../daemon/base/kernel/processes/namespaces.ts';
 import {
   AF,
   SOCK,
@@ -14,7 +14,7 @@ import {
   ipv4SocketAddress,
   ipv6SocketAddress,
   openSocket,
-} from '../../../../daemon/base/kernel/sockets.ts';
+} from '../../../../daemon/base/kernel/sockets/sockets.ts';
 import { NamespaceDirectory } from '../../../../runtime/network/namespace-directory.ts';
 import { command } from '../host-namespace.ts';
 

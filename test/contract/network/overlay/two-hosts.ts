@@ -6,7 +6,7 @@ import type { IpAddress } from '../../../../daemon/base/addresses/ip.ts';
 import { macOfAddress } from '../../../../daemon/base/addresses/ipv4.ts';
 import { systemClock } from '../../../../daemon/base/clock.ts';
 import { newId } from '../../../../daemon/base/ids.ts';
-import { inNetworkNamespace } from '../../../../daemon/base/kernel/namespaces.ts';
+import { inNetworkNamespace } from '../../../../daemon/base/kernel/processes/namespaces.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { KernelNetwork } from '../../../../runtime/network/kernel-network.ts';
 import { NamespaceDirectory } from '../../../../runtime/network/namespace-directory.ts';

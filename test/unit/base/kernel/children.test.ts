@@ -6,9 +6,9 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { adoptOrphans, endOf, expectChildren } from '../../../../daemon/base/kernel/children.ts';
-import { Poller } from '../../../../daemon/base/kernel/poller.ts';
-import { spawnSession } from '../../../../daemon/base/kernel/spawn.ts';
+import { adoptOrphans, endOf, expectChildren } from '../../../../daemon/base/kernel/processes/children.ts';
+import { Poller } from '../../../../daemon/base/kernel/sockets/poller.ts';
+import { spawnSession } from '../../../../daemon/base/kernel/processes/spawn.ts';
 
 const shell = (script: string): Promise<number> =>
   spawnSession({
@@ -52,7 +52,7 @@ describe('children', () => {
         // Longer than a sweep takes to come.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
       });`;
-    const module = new URL('../../../../daemon/base/kernel/children.ts', import.meta.url).href;
+    const module = new URL('../../../../daemon/base/kernel/processes/children.ts', import.meta.url).href;
     const worker = new Worker(code, { eval: true, workerData: module, execArgv: [] });
     const [exitCode] = (await once(worker, 'message')) as [number];
     await worker.terminate();

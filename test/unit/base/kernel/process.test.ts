@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { sendSignal } from '../../../../daemon/base/kernel/pidfd.ts';
-import { identify, isAlive } from '../../../../daemon/base/kernel/process.ts';
+import { sendSignal } from '../../../../daemon/base/kernel/processes/pidfd.ts';
+import { identify, isAlive } from '../../../../daemon/base/kernel/processes/process.ts';
 
 test('identify tells a process from a later one of the same number', () => {
   const self = identify(process.pid);

@@ -9,7 +9,7 @@ import {
   OPEN_PATH,
   readFileInRoot,
   statInRoot,
-} from '../../../../daemon/base/kernel/safepath.ts';
+} from '../../../../daemon/base/kernel/files/safepath.ts';
 
 let base: string;
 let root: string;

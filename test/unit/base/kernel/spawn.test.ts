@@ -3,8 +3,8 @@ import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { reap } from '../../../../daemon/base/kernel/children.ts';
-import { makePipe, spawnSession } from '../../../../daemon/base/kernel/spawn.ts';
+import { reap } from '../../../../daemon/base/kernel/processes/children.ts';
+import { makePipe, spawnSession } from '../../../../daemon/base/kernel/processes/spawn.ts';
 
 async function run(script: string): Promise<string> {
   const output = makePipe();
@@ -44,7 +44,7 @@ test('spawn: pipes are made all or none when descriptors run out', () => {
   const root = new URL('../../../../', import.meta.url);
   const script = `
     import { readdirSync, readlinkSync } from 'node:fs';
-    import { makePipes } from '${new URL('daemon/base/kernel/spawn.ts', root).pathname}';
+    import { makePipes } from '${new URL('daemon/base/kernel/processes/spawn.ts', root).pathname}';
     // By name: what loads this closes files of its own meanwhile.
     const pipes = () => readdirSync('/proc/self/fd').map(nameOf).filter((name) => name.startsWith('pipe:'));
     const nameOf = (fd) => { try { return readlinkSync('/proc/self/fd/' + fd); } catch { return ''; } };

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { adoptOrphans } from '../../../../daemon/base/kernel/children.ts';
+import { adoptOrphans } from '../../../../daemon/base/kernel/processes/children.ts';
 import { decompress } from '../../../../storage/compression/decompress.ts';
 
 const SWEEP_MS = 1000;

@@ -1,5 +1,5 @@
-import { limits } from '../limits.ts';
-import { declare } from './libc.ts';
+import { limits } from '../../limits.ts';
+import { declare } from '../libc.ts';
 
 const mallopt = declare('int mallopt(int parameter, int value)');
 

@@ -1,5 +1,5 @@
-import { errnoOf } from '../errors.ts';
-import { declare } from './libc.ts';
+import { errnoOf } from '../../errors.ts';
+import { declare } from '../libc.ts';
 
 /** Variadic in C; the third argument of these requests is a pointer to an int. */
 const ioctl = declare('int ioctl(int fd, unsigned long request, void *value)');

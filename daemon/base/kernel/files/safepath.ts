@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { constants as os } from 'node:os';
-import { errnoOf, ifThere, invalidArgument } from '../errors.ts';
-import { declareSyscall, KernelError, SYS } from './libc.ts';
+import { errnoOf, ifThere, invalidArgument } from '../../errors.ts';
+import { declareSyscall, KernelError, SYS } from '../libc.ts';
 
 /**
  * The only way to reach a path that an image, a container or a client can influence. Names are resolved by the kernel

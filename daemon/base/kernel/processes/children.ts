@@ -1,9 +1,9 @@
 import { closeSync } from 'node:fs';
-import { errnoOf } from '../errors.ts';
+import { errnoOf } from '../../errors.ts';
 import { ChildClaims } from './child-claims.ts';
-import { declare } from './libc.ts';
+import { declare } from '../libc.ts';
 import { openPidfd } from './pidfd.ts';
-import type { Poller } from './poller.ts';
+import type { Poller } from '../sockets/poller.ts';
 
 /**
  * Children of this process that Node.js does not know: those of `spawnSession`, and adopted orphans.

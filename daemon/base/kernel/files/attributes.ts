@@ -1,5 +1,5 @@
 import { cString } from './files.ts';
-import { declare } from './libc.ts';
+import { declare } from '../libc.ts';
 
 /** Extended attributes (xattr(7)) of files; those of `files.ts` hold here too: links are not followed. */
 const fsetxattr = declare(

@@ -1,5 +1,5 @@
-import { errnoOf } from '../errors.ts';
-import { declare } from './libc.ts';
+import { errnoOf } from '../../errors.ts';
+import { declare } from '../libc.ts';
 
 const flock = declare('int flock(int fd, int operation)');
 

@@ -1,5 +1,5 @@
 import koffi from 'koffi';
-import { withoutSignals } from './signal-mask.ts';
+import { withoutSignals } from '../processes/signal-mask.ts';
 
 /**
  * libnftables in process: the parser and transaction of `nft -f`, without a process per change. One context

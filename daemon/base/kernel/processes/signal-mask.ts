@@ -1,4 +1,4 @@
-import { declare } from './libc.ts';
+import { declare } from '../libc.ts';
 
 const setMask = declare('int pthread_sigmask(int how, const void *set, _Out_ void *old)');
 const SIG_BLOCK = 0;

@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
-import { errnoOf } from '../errors.ts';
-import { declare } from './libc.ts';
+import { errnoOf } from '../../errors.ts';
+import { declare } from '../libc.ts';
 
 /**
  * Says when descriptors that Node.js cannot watch become readable or writable: epoll(7), waited for on a pool thread.

@@ -1,5 +1,5 @@
-import { errnoOf } from '../errors.ts';
-import { declare, declareSyscall, SYS } from './libc.ts';
+import { errnoOf } from '../../errors.ts';
+import { declare, declareSyscall, SYS } from '../libc.ts';
 
 /**
  * Projects of XFS and ext4: a number that files carry, counted and limited by the file system (xfs_quota(8),

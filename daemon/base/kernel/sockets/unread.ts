@@ -1,4 +1,4 @@
-import { declare } from './libc.ts';
+import { declare } from '../libc.ts';
 
 /** Variadic in C; the third argument of this request is a pointer to an int. */
 const ioctl = declare('int ioctl(int fd, unsigned long request, void *value)');

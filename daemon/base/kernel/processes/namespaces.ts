@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync } from 'node:fs';
-import { errnoOf } from '../errors.ts';
-import { declare } from './libc.ts';
+import { errnoOf } from '../../errors.ts';
+import { declare } from '../libc.ts';
 
 /**
  * Network namespaces. A namespace is entered by the calling thread only, so these functions are synchronous

@@ -1,6 +1,6 @@
 import { closeSync, readFileSync, writeSync } from 'node:fs';
-import { errnoOf } from '../errors.ts';
-import { declare } from './libc.ts';
+import { errnoOf } from '../../errors.ts';
+import { declare } from '../libc.ts';
 
 const memfdCreate = declare('int memfd_create(const char *name, unsigned int flags)');
 const fcntl = declare('int fcntl(int fd, int command, int value)');

@@ -1,4 +1,4 @@
-import { declare } from './libc.ts';
+import { declare } from '../libc.ts';
 
 const poll = declare('int poll(void *fds, unsigned long count, int timeoutMs)');
 /** poll.h; told whether asked for or not. */

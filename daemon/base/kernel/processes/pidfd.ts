@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
-import { errnoOf } from '../errors.ts';
-import { declareSyscall, SYS } from './libc.ts';
+import { errnoOf } from '../../errors.ts';
+import { declareSyscall, SYS } from '../libc.ts';
 import { isAlive } from './process.ts';
 import type { ProcessIdentity } from './process.ts';
 

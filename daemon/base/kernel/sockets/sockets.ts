@@ -1,5 +1,5 @@
 import { close, closeSync } from 'node:fs';
-import { declare } from './libc.ts';
+import { declare } from '../libc.ts';
 
 /** Sockets that Node.js does not offer: netlink, and ones that are bound but never listen. */
 const nativeSocket = declare('int socket(int domain, int type, int protocol)');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { declare } from './libc.ts';
-import type { ProcessIdentity } from './process.ts';
+import { declare } from '../libc.ts';
+import type { ProcessIdentity } from '../processes/process.ts';
 
 const prlimit = declare('int prlimit(int pid, int resource, const void *next, void *last)');
 

@@ -1,8 +1,8 @@
 import { chmodSync, constants, openSync, readdirSync, statfsSync, writeSync } from 'node:fs';
-import { errnoOf, internal } from '../errors.ts';
+import { errnoOf, internal } from '../../errors.ts';
 import { fileStatus } from './file-status.ts';
 import type { FileTime } from './file-status.ts';
-import { declare, declareSyscall, SYS } from './libc.ts';
+import { declare, declareSyscall, SYS } from '../libc.ts';
 import { OpenFile } from './safepath.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
-import { InvariantError } from '../errors.ts';
+import { InvariantError } from '../../errors.ts';
 
 /** Children that threads may wait for at a time; a thread has few, and there are few threads. */
 const SLOTS = 4096;

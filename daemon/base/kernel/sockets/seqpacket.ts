@@ -1,8 +1,8 @@
 import { closeSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { errnoOf } from '../errors.ts';
-import { declare } from './libc.ts';
-import { openRoot } from './safepath.ts';
+import { errnoOf } from '../../errors.ts';
+import { declare } from '../libc.ts';
+import { openRoot } from '../files/safepath.ts';
 
 /**
  * Packet sockets (AF_UNIX, SOCK_SEQPACKET), which Node.js has no streams for. Never blocking: `undefined` and `false`

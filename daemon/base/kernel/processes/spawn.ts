@@ -1,6 +1,6 @@
 import { closeSync, constants as flags, openSync } from 'node:fs';
 import { constants } from 'node:os';
-import { declare, KernelError } from './libc.ts';
+import { declare, KernelError } from '../libc.ts';
 
 /**
  * Starts helper programs without stopping the event loop. Node.js forks on the main thread, copying the page tables of

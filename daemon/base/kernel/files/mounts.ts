@@ -1,4 +1,4 @@
-import { declare, declareSyscall, SYS } from './libc.ts';
+import { declare, declareSyscall, SYS } from '../libc.ts';
 import { OpenFile } from './safepath.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { declare } from './libc.ts';
+import { declare } from '../libc.ts';
 
 const capget = declare('int capget(void *header, void *data)');
 const capset = declare('int capset(void *header, const void *data)');

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ifThere } from '../errors.ts';
+import { ifThere } from '../../errors.ts';
 
 /** A process that cannot be confused with a later one of the same number: pid plus start time (proc(5) field 22). */
 export interface ProcessIdentity {

@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import { declare } from './libc.ts';
+import { declare } from '../libc.ts';
 import { openSocket, SOCK } from './sockets.ts';
 
 const sendto = declare(
