@@ -34,11 +34,16 @@ import type { BuilderSettings } from './config/builder-settings.ts';
 import type { Base, Neighbours } from './parts.ts';
 import { ENGINE_VERSION } from './version.ts';
 
+type BuildParts = Pick<Neighbours, 'images' | 'archives' | 'mounts' | 'tarSpools'> & {
+  containers: Containers;
+  network: { hostGateway(): string | undefined };
+};
+
 /** What builds images: the classic builder, and the solver behind BuildKit's protocol. */
 export async function composeBuilds(
   { deps: { config, instance, log }, database }: Base,
   domain: Rollback,
-  parts: Pick<Neighbours, 'images' | 'archives' | 'mounts' | 'tarSpools'> & { containers: Containers },
+  parts: BuildParts,
 ): Promise<{ builds: BuildPort; buildkit: BuildkitPort; buildCache: () => BuildCacheItem[] }> {
   const { images, archives, tarSpools: spools } = parts;
   const { temporary, builds: directory, dataRoot } = instance.paths;
@@ -76,6 +81,7 @@ export async function composeBuilds(
   });
   domain.defer('end the collection of results of builds', () => keeper[Symbol.asyncDispose]());
   const trees = new TreeReader(deps);
+  const worker = { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION };
   const buildkit = new Builds({
     classic: images.classicSteps(),
     sessions,
@@ -93,7 +99,7 @@ export async function composeBuilds(
     clock,
     log,
     entitlements: builder.entitlements,
-    worker: { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION },
+    worker: () => ({ ...worker, ...addressOf(parts.network) }),
   });
   const files = classicFiles({ ...host, trees });
   return {
@@ -101,6 +107,11 @@ export async function composeBuilds(
     buildkit,
     buildCache: () => usageItems(keeper.usage()),
   };
+}
+
+function addressOf(network: { hostGateway(): string | undefined }): { hostGateway?: string } {
+  const hostGateway = network.hostGateway();
+  return hostGateway === undefined ? {} : { hostGateway };
 }
 
 function userOf(root: number, text: string): ReturnType<typeof resolveUser> {

@@ -189,7 +189,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   await volumes.settle();
   parts.defer('stop watching containers', () => containers.close());
   const execs = new Execs({ targets: containers, runtime, clock: systemClock, log });
-  const { buildCache, ...builds } = await composeBuilds(base, parts, { images, containers, ...files });
+  const { buildCache, ...builds } = await composeBuilds(base, parts, { ...neighbours, containers });
   const usages = diskUsages({ images, containers, volumes, archives, buildCache });
   const { system, registries, reload } = composeSystem(base, {
     diskUsage: (types) => usages.read(types),

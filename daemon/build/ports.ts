@@ -58,7 +58,7 @@ export interface LayerBlob extends AsyncDisposable {
   digest: string;
   bytes: number;
   /** From one of its bytes on; from the first where none is named. */
-  read(from?: number): Readable;
+  read: (from?: number) => Readable;
 }
 
 /** What was made by builds and the next ones may take. */

@@ -55,6 +55,8 @@ export interface AssembledNetworks {
   overlays: OverlayNetworks;
   /** Containers in networks of the swarm that are no tasks. */
   attachments: SwarmAttachments;
+  /** What `host-gateway` in an extra host means; undefined without a default network. */
+  hostGateway(): string | undefined;
 }
 
 export function assembleNetworks(parts: NetworkParts): AssembledNetworks {
@@ -99,5 +101,6 @@ export function assembleNetworks(parts: NetworkParts): AssembledNetworks {
     log,
   });
   const shared = { ...parts, registry, drivers, defaultNetwork, names, ports, outlet, overlays, attachments };
-  return { networks, sandboxes: new Sandboxes(shared), overlays, attachments };
+  const hostGateway = (): string | undefined => defaultNetwork.hostGatewayIfAny();
+  return { networks, sandboxes: new Sandboxes(shared), overlays, attachments, hostGateway };
 }

@@ -16,7 +16,7 @@ export interface OciBlob extends AsyncDisposable {
   /** sha256:... */
   digest: string;
   bytes: number;
-  read(): AsyncIterable<Buffer>;
+  read: () => AsyncIterable<Buffer>;
 }
 
 /** An image to be written. Layers bottom first; each is opened when its turn comes, and disposed of. */

@@ -120,6 +120,26 @@ describeEngine(
       },
     );
 
+    test.each(CLIENTS)('%s: host-gateway is the host', async (_name, docker, build) => {
+      mkdirSync(context('gateway'), { recursive: true });
+      writeFileSync(`${context('gateway')}/Dockerfile`, 'FROM busybox\nRUN grep above /etc/hosts\n');
+      const asked = ['--no-cache', '--progress=plain', '--add-host', 'above:host-gateway'];
+      const { err } = await must(docker(...build, ...asked, context('gateway')));
+      const { IPAM } = await engine.http.ok<{ IPAM: { Config: { Gateway: string }[] } }>(
+        'GET',
+        '/networks/bridge',
+      );
+      expect(err).toMatch(new RegExp(`${IPAM.Config[0]?.Gateway}\\s+above`));
+    });
+
+    test.each(CLIENTS)('%s: an image that cannot be had is named', async (_name, docker, build) => {
+      mkdirSync(context('gone'), { recursive: true });
+      writeFileSync(`${context('gone')}/Dockerfile`, 'FROM 127.0.0.1:1/gone:1\n');
+      const { code, err } = await docker(...build, context('gone'));
+      expect(code).toBe(1);
+      expect(err).toContain('127.0.0.1:1/gone:1: failed to resolve source metadata for 127.0.0.1:1/gone:1: ');
+    });
+
     test.each(CLIENTS)(
       '%s: what the engine cannot do yet is refused by name',
       async (_name, docker, build) => {

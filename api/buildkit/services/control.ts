@@ -75,8 +75,21 @@ export function controlMethods(port: BuildkitPort): [string, RpcMethod][] {
   return methods.map(([name, method]) => [`/moby.buildkit.v1.Control/${name}`, method]);
 }
 
-export function workerMessage({ id, platforms }: BuildWorker): Sparse<ValueOf<typeof workerRecord>> {
-  return { id, platforms: platforms.map(({ variant = '', ...platform }) => ({ ...platform, variant })) };
+/** Labels are dockerd's (moby builder-next/worker/label). */
+export function workerMessage({
+  id,
+  platforms,
+  hostGateway,
+}: BuildWorker): Sparse<ValueOf<typeof workerRecord>> {
+  return {
+    id,
+    labels: new Map(
+      hostGateway === undefined
+        ? []
+        : [['org.mobyproject.buildkit.worker.moby.host-gateway-ip', hostGateway]],
+    ),
+    platforms: platforms.map(({ variant = '', ...platform }) => ({ ...platform, variant })),
+  };
 }
 
 function solveOf(request: SolveMessage, metadata: Metadata): SolveRequest {

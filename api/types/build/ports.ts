@@ -120,6 +120,8 @@ export interface BuildWorker {
   id: string;
   platforms: readonly { os: string; architecture: string; variant?: string }[];
   version: string;
+  /** The address that clients put in place of `host-gateway` (`--add-host`). */
+  hostGateway?: string;
 }
 
 /**

@@ -117,7 +117,7 @@ function builderOf(all: Given): BuilderSettings {
 
 /** As buildkitd reads it: an age is a duration, or seconds. */
 function historyOf({ maxAge, maxEntries }: Given): BuilderSettings['history'] {
-  const text = String(maxAge ?? '');
+  const text = typeof maxAge === 'string' || typeof maxAge === 'number' ? String(maxAge) : '';
   const nanos = /^\d+$/.test(text) ? BigInt(text) * 1_000_000_000n : parseDuration(text);
   if (maxAge !== undefined && (nanos === undefined || nanos < 0n)) {
     throw invalidArgument(`builder.history: maxAge ${text} is no duration`);

@@ -45,7 +45,7 @@ export async function receiveStream(
     kind,
     signal,
     came,
-  }: { what: string; kind: StreamKind; signal: AbortSignal; came?(bytes: number): void },
+  }: { what: string; kind: StreamKind; signal: AbortSignal; came?: (bytes: number) => void },
 ): Promise<CameAsStream> {
   const reader = new StreamReader(what, kind);
   const seen = (chunk: Buffer): void => {

@@ -19,8 +19,8 @@ export async function receiveUrl(
   }: {
     hash?: Hash;
     signal: AbortSignal;
-    came?(bytes: number): void;
-    kindOf(contentType: string): StreamKind;
+    came?: (bytes: number) => void;
+    kindOf: (contentType: string) => StreamKind;
   },
 ): Promise<CameAsStream> {
   failpoint('build.context.url');

@@ -22,11 +22,11 @@ export interface FetchedFile {
 export interface Fetching {
   signal: AbortSignal;
   /** In place of a download. */
-  open?(): ReturnType<typeof download>;
+  open?: () => ReturnType<typeof download>;
   /** The server answers. What it throws ends the download. */
-  answered?(headers: { disposition: string | undefined }): void;
+  answered?: (headers: { disposition: string | undefined }) => void;
   /** So far; `total` undefined = the server does not say. */
-  came(bytes: number, total: number | undefined): void;
+  came: (bytes: number, total: number | undefined) => void;
 }
 
 /** Writes a stream to a file without a name, as it is. Satisfied by `storage/files`. */

@@ -47,8 +47,8 @@ export async function checkOut(
     checkedOut,
   }: {
     signal: AbortSignal;
-    keysFor?(scratch: string): Promise<GitKeys & AsyncDisposable>;
-    checkedOut?(commit: string): void;
+    keysFor?: (scratch: string) => Promise<GitKeys & AsyncDisposable>;
+    checkedOut?: (commit: string) => void;
   },
 ): Promise<BuildTree> {
   const scratch = join(deps.temporary, `git-${randomBytes(8).toString('hex')}`);

@@ -70,7 +70,7 @@ export interface BuildsDeps {
   history: BuildHistory;
   clock: Clock;
   log: Logger;
-  worker: BuildWorker;
+  worker: () => BuildWorker;
   /** What builds may ask for. */
   entitlements: ReadonlySet<string>;
 }
@@ -96,7 +96,7 @@ export class Builds implements BuildkitPort {
   }
 
   worker(): BuildWorker {
-    return this.#deps.worker;
+    return this.#deps.worker();
   }
 
   refuseSession(id: string): void {

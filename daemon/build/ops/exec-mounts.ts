@@ -26,7 +26,7 @@ export interface ExecMounts extends AsyncDisposable {
   /** Places in the root that exist only so that something can be mounted there; byte strings. */
   mountPoints: Record<string, 'directory' | 'file'>;
   /** Trees that are results of the command, to be asked for once it has ended. */
-  results: { number: number; target: string; made(signal: AbortSignal): Promise<PinnedLayers> }[];
+  results: { number: number; target: string; made: (signal: AbortSignal) => Promise<PinnedLayers> }[];
 }
 
 type Mount<T extends ExecMount['type']> = Extract<ExecMount, { type: T }>;

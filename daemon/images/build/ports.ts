@@ -131,7 +131,7 @@ export interface BuildFiles {
     options: {
       signal: AbortSignal;
       /** The server answers; `''`: neither URL nor server has a name for the file. What it throws ends the download. */
-      named(name: string): void;
+      named: (name: string) => void;
       /** So far; `total` undefined = the server does not say. */
       came(bytes: number, total: number | undefined): void;
     },

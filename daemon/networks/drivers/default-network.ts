@@ -61,14 +61,23 @@ export class DefaultNetwork {
     }
   }
 
-  /** What `host-gateway` in an extra host means, in any network. */
+  /** What `host-gateway` in an extra host means, in any network. Throws invalid_argument where it means nothing. */
   hostGateway(): string {
+    const address = this.hostGatewayIfAny();
+    if (address === undefined) {
+      throw invalidArgument('unable to derive the IP value for host-gateway: there is no default network');
+    }
+    return address;
+  }
+
+  /** Undefined without a default network. */
+  hostGatewayIfAny(): string | undefined {
     const { bridge } = this.#registry.builtIn;
     if (this.#options.hostGatewayIp !== undefined) {
       return this.#options.hostGatewayIp;
     }
     if (!this.#registry.has(bridge.name)) {
-      throw invalidArgument('unable to derive the IP value for host-gateway: there is no default network');
+      return undefined;
     }
     this.ensure(bridge);
     return formatIp(bridge.pool?.gateway ?? 0);

@@ -57,7 +57,7 @@ describeEngine(
       const { username, password } = ACCOUNT;
       const credentials = ['--creds', `${username}:${password}`, '--tls-verify=false'];
       const argv = ['skopeo', 'inspect', '--raw', ...credentials, `docker://${name}`];
-      const [file = '', ...args] = engine.daemon.netns.enter(...argv);
+      const [file, ...args] = engine.daemon.netns.enter(...argv);
       return JSON.parse(execFileSync(file, args).toString());
     };
 

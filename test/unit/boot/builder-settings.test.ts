@@ -70,6 +70,16 @@ test('the same by a flag, and what builds may ask for', () => {
 });
 
 test.each([
+  [undefined, 50, 48 * 3600],
+  [{}, 50, 48 * 3600],
+  [{ maxAge: '90m', maxEntries: 3 }, 3, 5400],
+  [{ maxAge: 60 }, 50, 60],
+  [{ maxAge: '60' }, 50, 60],
+])('history of daemon.json: %j keeps %d builds, or those of %d seconds', (history, entriesMin, seconds) => {
+  expect(load({ history }).builder.history).toEqual({ entriesMin, ageMs: seconds * 1000 });
+});
+
+test.each([
   [{ gc: { keepStorage: '1GB' } }, 'must NOT have additional properties'],
   [{ gc: { defaultKeepStorage: 'much' } }, 'defaultKeepStorage'],
   [{ gc: { policy: [{ filters: [] }] } }, 'gc.policy.0'],
@@ -79,7 +89,9 @@ test.each([
     'keepStorage is the older name of reservedSpace',
   ],
   [{ entitlements: { device: true } }, 'must NOT have additional properties'],
-  [{ history: {} }, 'must NOT have additional properties'],
+  [{ history: { maxAge: 'old' } }, 'builder.history: maxAge old is no duration'],
+  [{ history: { maxEntries: -1 } }, 'history.maxEntries'],
+  [{ history: { size: 1 } }, 'must NOT have additional properties'],
 ])('a builder of daemon.json is refused: %j', (builder, problem) => {
   expect(() => load(builder)).toThrow(problem);
 });

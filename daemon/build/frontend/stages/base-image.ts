@@ -4,7 +4,7 @@ import {
   parseReference,
   withDefaultTag,
 } from '../../../../storage/references/reference.ts';
-import { unreachable } from '../../../base/errors.ts';
+import { EngineError, isEngineError, unreachable } from '../../../base/errors.ts';
 import type { Vertex } from '../../graph/op.ts';
 import { WHOLE } from '../../graph/whole.ts';
 import { warnOfImagePlatform } from '../lint/from.ts';
@@ -42,7 +42,7 @@ async function beginImage(
   stage: Stage,
   { reference, platform }: { reference: string; platform: Platform },
 ): Promise<StageState> {
-  const image = await build.ports.findImage(reference, platform);
+  const image = await findImage(build, { spelled: stage.reference, reference, platform });
   if (image.hasLayers) {
     const linter = build.linter.with(stage.plan?.from.comments ?? []);
     warnOfImagePlatform(linter, { name: stage.reference, lines: stage.lines }, platform, image);
@@ -54,6 +54,22 @@ async function beginImage(
     lines: stage.lines,
   };
   return newState(image.hasLayers ? tree : undefined, image, platform);
+}
+
+/** Errors tell the name as it is written, and what it stands for (BuildKit's words since 0.12). */
+async function findImage(
+  { ports }: Build,
+  { spelled, reference, platform }: { spelled: string; reference: string; platform: Platform },
+): Promise<FoundImage> {
+  try {
+    return await ports.findImage(reference, platform);
+  } catch (error) {
+    if (!isEngineError(error) || error.code === 'canceled') {
+      throw error;
+    }
+    const message = `${spelled}: failed to resolve source metadata for ${reference}: ${error.message}`;
+    throw new EngineError(error.code, message, { cause: error, details: error.details });
+  }
 }
 
 async function beginContext(

@@ -128,7 +128,16 @@ test('describe: what may be asked', () => {
 });
 
 test.each([
-  ['frontend.lint', { buildError: { message: 'debian: not found', location: at(6) } }],
+  [
+    'frontend.lint',
+    {
+      buildError: {
+        message:
+          'debian:12: failed to resolve source metadata for docker.io/library/debian:12: debian: not found',
+        location: at(6),
+      },
+    },
+  ],
   ['frontend.targets', { targets: [{ name: 'build' }, { default: true }] }],
 ])('%s of a Dockerfile whose images are not there', async (name, value) => {
   const ports = {

@@ -167,7 +167,11 @@ test.each([
   ['ARG A', 'dockerfile contains no stages to build', undefined],
   ['FROM $A', 'base name ($A) should not be blank', 1],
   ['FROM --platform=$A debian:12', 'empty platform value from expression $A', 1],
-  ['FROM no:1', 'docker.io/library/no:1: not found', 1],
+  [
+    'FROM no:1',
+    'no:1: failed to resolve source metadata for docker.io/library/no:1: docker.io/library/no:1: not found',
+    1,
+  ],
   ['FROM No', 'invalid reference format: repository name (library/No) must be lowercase', 1],
   [
     'FROM debian:12\nCOPY a',
