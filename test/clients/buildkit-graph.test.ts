@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import http from 'node:http';
-import type { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { empty } from '../../api/buildkit/proto/common.ts';
 import { solveRequest, solveResponse } from '../../api/buildkit/proto/control.ts';
@@ -23,6 +21,7 @@ import type { ImageInspect } from '../../api/types/image.ts';
 import { silentLogger as log } from '../../daemon/base/logger.ts';
 import { operation } from '../../daemon/build/llb/messages.ts';
 import { SessionServer } from '../support/buildkit/session-server.ts';
+import { upgrade } from '../support/buildkit/upgrade.ts';
 import { describeEngine } from '../support/engine/engine.ts';
 
 const BRIDGE = '/moby.buildkit.v1.frontend.LLBBridge';
@@ -40,33 +39,16 @@ function on(...below: (Buffer | undefined)[]): { digest: string }[] {
 }
 
 describeEngine('graphs of clients (LLB)', (engine) => {
-  const upgrade = (path: string, headers: http.OutgoingHttpHeaders): Promise<Duplex> =>
-    new Promise((resolve, reject) => {
-      const request = http.request({
-        socketPath: engine.daemon.paths.socket,
-        method: 'POST',
-        path,
-        headers: { Connection: 'Upgrade', Upgrade: 'h2c', ...headers },
-      });
-      request.on('upgrade', (_answer, socket, head) => {
-        socket.unshift(head);
-        resolve(socket);
-      });
-      request.on('response', ({ statusCode }) => reject(new Error(`status ${statusCode}`)));
-      request.on('error', reject);
-      request.end();
-    });
-
   test('a client makes a graph, reads of its result, and gives it a configuration', async () => {
     await using server = new SessionServer(engine.daemon.paths.root);
     await server.serve(
-      await upgrade('/session', {
+      await upgrade(engine.daemon.paths.socket, '/session', {
         'X-Docker-Expose-Session-Uuid': 'graph',
         'X-Docker-Expose-Session-Sharedkey': '',
         'X-Docker-Expose-Session-Grpc-Method': '/grpc.health.v1.Health/Check',
       }),
     );
-    const client = new RpcClient(await upgrade('/grpc', {}), log);
+    const client = new RpcClient(await upgrade(engine.daemon.paths.socket, '/grpc'), log);
     const metadata = new Map([['buildkit-controlapi-buildid', ['b1']]]);
     const ask = (method: string, request: Buffer): Promise<Buffer> =>
       client.unary(`${BRIDGE}/${method}`, request, { signal, metadata });
@@ -160,12 +142,12 @@ describeEngine('graphs of clients (LLB)', (engine) => {
   test('a graph that fails names the step; one that cannot be done is refused by its name', async () => {
     await using server = new SessionServer(engine.daemon.paths.root);
     await server.serve(
-      await upgrade('/session', {
+      await upgrade(engine.daemon.paths.socket, '/session', {
         'X-Docker-Expose-Session-Uuid': 'failing',
         'X-Docker-Expose-Session-Grpc-Method': '/grpc.health.v1.Health/Check',
       }),
     );
-    const client = new RpcClient(await upgrade('/grpc', {}), log);
+    const client = new RpcClient(await upgrade(engine.daemon.paths.socket, '/grpc'), log);
     const solve = (ref: string, ...operations: Buffer[]): Promise<Buffer> =>
       client.unary(
         '/moby.buildkit.v1.Control/Solve',

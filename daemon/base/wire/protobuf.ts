@@ -136,22 +136,15 @@ export function optional<T>(fieldNumber: number, kind: Kind<T>): Field<T | undef
 
 /** `map<string, T>`, whose entries are messages of a key and a value. */
 export function mapped<T>(fieldNumber: number, kind: Kind<T>): Field<Map<string, T>> {
-  const entry = message({ key: field(1, text), value: field(2, kind) });
-  return {
-    number: fieldNumber,
-    empty: () => new Map(),
-    write: (values) =>
-      [...values].flatMap(([key, value]) => written(fieldNumber, nested(entry), { key, value })),
-    read: (before, raw) => {
-      const { key, value } = entry.decode(raw.bytes);
-      return before.set(key, value);
-    },
-  };
+  return entries(fieldNumber, message({ key: field(1, text), value: field(2, kind) }));
 }
 
 /** The same, for entries that may have no value. */
 export function mappedIfThere<T>(fieldNumber: number, kind: Kind<T>): Field<Map<string, T | undefined>> {
-  const entry = message({ key: field(1, text), value: optional(2, kind) });
+  return entries(fieldNumber, message({ key: field(1, text), value: optional(2, kind) }));
+}
+
+function entries<T>(fieldNumber: number, entry: Message<{ key: string; value: T }>): Field<Map<string, T>> {
   return {
     number: fieldNumber,
     empty: () => new Map(),

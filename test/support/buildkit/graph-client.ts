@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import http from 'node:http';
-import type { Duplex } from 'node:stream';
 import { solveRequest, solveResponse } from '../../../api/buildkit/proto/control.ts';
 import {
   evaluateRequest,
@@ -19,6 +17,7 @@ import { silentLogger as log } from '../../../daemon/base/logger.ts';
 import type { TestDaemon } from '../engine/daemon.ts';
 import { definitionOf, type Node } from './graphs.ts';
 import { METHODS, SessionServer } from './session-server.ts';
+import { upgrade } from './upgrade.ts';
 
 const BRIDGE = '/moby.buildkit.v1.frontend.LLBBridge';
 const { signal } = new AbortController();
@@ -29,23 +28,23 @@ type ControlRequest = Parameters<typeof solveRequest.encode>[0];
 /** A client that sends graphs: its session, and calls on a connection of their own. */
 export class GraphClient implements AsyncDisposable {
   readonly server: SessionServer;
-  readonly #daemon: TestDaemon;
+  readonly #socketPath: string;
   readonly #session = randomUUID();
   #calls: RpcClient | undefined;
 
   constructor(daemon: TestDaemon) {
-    this.#daemon = daemon;
+    this.#socketPath = daemon.paths.socket;
     this.server = new SessionServer(daemon.paths.root);
   }
 
   async open(): Promise<this> {
-    const session = await this.#upgrade('/session', {
+    const session = await upgrade(this.#socketPath, '/session', {
       'X-Docker-Expose-Session-Uuid': this.#session,
       'X-Docker-Expose-Session-Sharedkey': '',
       'X-Docker-Expose-Session-Grpc-Method': METHODS,
     });
     await this.server.serve(session);
-    this.#calls = new RpcClient(await this.#upgrade('/grpc', {}), log);
+    this.#calls = new RpcClient(await upgrade(this.#socketPath, '/grpc'), log);
     return this;
   }
 
@@ -86,24 +85,6 @@ export class GraphClient implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#calls?.destroy();
     await this.server[Symbol.asyncDispose]();
-  }
-
-  #upgrade(path: string, headers: http.OutgoingHttpHeaders): Promise<Duplex> {
-    return new Promise((resolve, reject) => {
-      const request = http.request({
-        socketPath: this.#daemon.paths.socket,
-        method: 'POST',
-        path,
-        headers: { Connection: 'Upgrade', Upgrade: 'h2c', ...headers },
-      });
-      request.on('upgrade', (_answer, socket, head) => {
-        socket.unshift(head);
-        resolve(socket);
-      });
-      request.on('response', ({ statusCode }) => reject(new Error(`status ${statusCode}`)));
-      request.on('error', reject);
-      request.end();
-    });
   }
 }
 
