@@ -1,3 +1,4 @@
+import { errorText, invalidArgument } from '../../../daemon/base/errors.ts';
 import type { FrontendResult, ResultRef, ReturnedResult } from '../../types/build/ports.ts';
 import type { RefMessage, ResultMessage } from '../proto/gateway.ts';
 import { sentDefinition } from './definition.ts';
@@ -17,7 +18,10 @@ function sentRef({ ref, definition }: ResultRef): RefMessage {
   return { id: ref, def: sentDefinition(definition) };
 }
 
-/** What a client returns: nothing, one result, or one for each platform, in the order that it names. Pure. */
+/**
+ * What a client returns: nothing, one result, or one for each platform, in the order that it names. Pure. Throws
+ * invalid_argument for an order that is no JSON.
+ */
 export function returnedResults(result: ResultMessage | undefined): ReturnedResult[] {
   if (result === undefined) {
     return [];
@@ -38,14 +42,13 @@ function withConfig(ref: string, config: Buffer | undefined): ReturnedResult {
   return { ref, ...(config !== undefined && { config }) };
 }
 
-/** Names of platforms as a client lists them; what is no list has no order. */
+/** Names of platforms as a client lists them. Throws invalid_argument for what is no JSON. */
 function orderOf(bytes: Buffer | undefined): string[] {
   let list: unknown;
   try {
     list = JSON.parse(bytes?.toString('utf8') ?? '{}');
-  } catch {
-    // Only the order is lost.
-    return [];
+  } catch (error) {
+    throw invalidArgument(`${PLATFORMS}: ${errorText(error)}`, { cause: error });
   }
   const platforms = typeof list === 'object' && list !== null && 'Platforms' in list ? list.Platforms : [];
   return Array.isArray(platforms)

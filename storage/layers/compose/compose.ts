@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
+import { EngineError, InvariantError, isEngineError } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import { freeBytes } from '../../../daemon/base/kernel/files/files.ts';
 import { openRoot } from '../../../daemon/base/kernel/files/safepath.ts';
@@ -43,7 +43,7 @@ export function composeLayer({ directory, files }: ComposeRequest, control: Appl
     const layer = write({ directory, files }, members, control);
     return layer === undefined ? { kind: 'beyond' } : { kind: 'layer', layer };
   } catch (error) {
-    if (isEngineError(error, 'canceled')) {
+    if (isEngineError(error, 'canceled') || error instanceof InvariantError) {
       throw error;
     }
     // Whatever it is, placing the files by an overlay meets it too and says what it is, or does without.
