@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { PATIENCE, WAIT_MS } from './test/support/patience.ts';
 
 /**
@@ -24,8 +26,15 @@ const DEBIAN_IMAGE = 'test/clients/debian-image.test.ts';
 /** Ten Dockerfiles built by both engines and compared file by file: of that command, too. */
 const PROJECTS = 'test/clients/projects/buildkit-projects.test.ts';
 
+/** What takes long and finds little: `npm run test:long`. */
+const LONG = readFileSync(new URL('test/long-files.txt', import.meta.url), 'utf8')
+  .split('\n')
+  .map((line) => line.replace(/#.*/, '').trim())
+  .filter((line) => line !== '');
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], ...sideBySide, expect, ...timeouts } },
       {
@@ -42,6 +51,7 @@ export default defineConfig({
         test: {
           name: 'contract',
           include: ['test/contract/**/*.test.ts'],
+          exclude: LONG,
           ...ownDaemons,
           expect,
           ...timeouts,
@@ -51,6 +61,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
+          exclude: LONG,
           ...ownDaemons,
           expect,
           testTimeout: 120_000 * PATIENCE,
@@ -61,7 +72,7 @@ export default defineConfig({
         test: {
           name: 'clients',
           include: ['test/clients/**/*.test.ts'],
-          exclude: [DEBIAN_IMAGE, PROJECTS],
+          exclude: [DEBIAN_IMAGE, PROJECTS, ...LONG],
           ...ownDaemons,
           expect,
           ...timeouts,
@@ -81,7 +92,17 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          exclude: [STEPS_OF_A_SWARM],
+          exclude: [STEPS_OF_A_SWARM, ...LONG],
+          ...ownDaemons,
+          expect,
+          testTimeout: 900_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'long',
+          include: LONG,
           ...ownDaemons,
           expect,
           testTimeout: 900_000,

@@ -3,7 +3,10 @@ import { storedForm } from '../../api/buildkit/services/stored.ts';
 import type { BuildkitPort } from '../../api/types/build/ports.ts';
 import type { BuildPort } from '../../api/types/ports.ts';
 import type { BuildCacheItem } from '../../api/types/system.ts';
-import { formatPlatform, hostPlatform } from '../../storage/image/platform.ts';
+import { CdiDevices } from '../../runtime/cdi/cdi-devices.ts';
+import { readHandlers, runnablePlatforms } from '../../runtime/host/platforms.ts';
+import { liveHost, type HostSource } from '../../runtime/host/source.ts';
+import { formatPlatform, hostPlatform, type Platform } from '../../storage/image/platform.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
@@ -27,7 +30,7 @@ import { Sessions } from '../build/session/sessions.ts';
 import { HeldTrees } from '../build/snapshots/held-trees.ts';
 import { Solver } from '../build/solver/solver.ts';
 import type { Containers } from '../containers/containers.ts';
-import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
+import { readAccountFiles, resolveOwner, resolveUser } from '../containers/oci/user.ts';
 import type { Images } from '../images/images.ts';
 import { engineId } from '../system/engine-id.ts';
 import type { BuilderSettings } from './config/builder-settings.ts';
@@ -47,7 +50,8 @@ export async function composeBuilds(
 ): Promise<{ builds: BuildPort; buildkit: BuildkitPort; buildCache: () => BuildCacheItem[] }> {
   const { images, archives, tarSpools: spools } = parts;
   const { temporary, builds: directory, dataRoot } = instance.paths;
-  const host = { ...parts, spools, resolveUser: userOf, temporary };
+  const devices = new CdiDevices(config.cdiSpecDirs, log);
+  const host = { ...parts, spools, resolveUser: userOf, resolveOwner: ownerOf, devices, temporary };
   const { builder } = config;
   const clock = systemClock;
   const table = database.buildRecords;
@@ -81,7 +85,8 @@ export async function composeBuilds(
   });
   domain.defer('end the collection of results of builds', () => keeper[Symbol.asyncDispose]());
   const trees = new TreeReader(deps);
-  const worker = { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION };
+  const worker = { id: engineId(database), version: ENGINE_VERSION };
+  const platforms = platformsOf(liveHost());
   const buildkit = new Builds({
     classic: images.classicSteps(),
     sessions,
@@ -99,7 +104,7 @@ export async function composeBuilds(
     clock,
     log,
     entitlements: builder.entitlements,
-    worker: () => ({ ...worker, ...addressOf(parts.network) }),
+    worker: () => ({ ...worker, platforms: platforms(), ...addressOf(parts.network) }),
   });
   const files = classicFiles({ ...host, trees });
   return {
@@ -109,6 +114,14 @@ export async function composeBuilds(
   };
 }
 
+/** Emulators come and go while the daemon runs; a processor is asked once, as that takes long where there are many. */
+function platformsOf(host: HostSource): () => Platform[] {
+  const processor = host.read('/proc/cpuinfo');
+  const known = { read: () => processor, exists: (path: string) => host.exists(path) };
+  const own = hostPlatform().architecture;
+  return () => runnablePlatforms(known, { own, handlers: readHandlers() });
+}
+
 function addressOf(network: { hostGateway(): string | undefined }): { hostGateway?: string } {
   const hostGateway = network.hostGateway();
   return hostGateway === undefined ? {} : { hostGateway };
@@ -116,6 +129,10 @@ function addressOf(network: { hostGateway(): string | undefined }): { hostGatewa
 
 function userOf(root: number, text: string): ReturnType<typeof resolveUser> {
   return resolveUser(text, readAccountFiles(root));
+}
+
+function ownerOf(root: number, text: string): ReturnType<typeof resolveOwner> {
+  return resolveOwner(text, readAccountFiles(root));
 }
 
 function openHistory(

@@ -4,6 +4,7 @@ import type { ProgressMessage, RegistryAuth } from '../../api/types/image.ts';
 import type { Filters } from '../../api/types/requests.ts';
 import type { CacheDocument, CachedResult, RemoteLayer } from './cache/exchange/document.ts';
 import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
+import type { Vertex } from './graph/op.ts';
 import type { StepContainer } from './graph/step-container.ts';
 import type { UsedSource } from './graph/used-source.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
@@ -32,13 +33,27 @@ export interface BuiltCache {
   imageLayers: readonly number[];
 }
 
+/** By what a result was made: its operations, and the file that they are of. */
+export interface BuildRecipe {
+  /** Undefined: an empty tree. */
+  target: Vertex | undefined;
+  file: { name: string; text: string };
+  /** Layers of the image that it stands on. */
+  baseLayers: number;
+  /** Trees that are looked through besides its own, by name; held with it. */
+  scanned: ReadonlyMap<string, BuildTree | undefined>;
+}
+
 /** What a build has made, kept until it is disposed of. */
 export interface BuiltImage extends Disposable {
   /** That the image has, or will have once it is exported. */
   id: string;
   /** Its configuration, as bytes of JSON. */
   config: Buffer;
-  /** The same build for the other platforms that were asked for, in their order; they go with this one. */
+  /**
+   * The same build for the other platforms that were asked for, in their order; they go with this one. None: it is the
+   * only one of those that were to be by platform. Undefined: it is the result itself.
+   */
   others?: readonly BuiltImage[];
   /** Kept as long as the image, where its cache is wanted elsewhere. */
   cache?: BuiltCache;
@@ -46,6 +61,7 @@ export interface BuiltImage extends Disposable {
   tree: BuildTree | undefined;
   /** What it was made of. */
   sources: readonly UsedSource[];
+  recipe: BuildRecipe;
   /** The same files with the configuration that a client gives them, where it is the client's to say. */
   configured?(config: Buffer): BuiltImage;
   /** Seconds since 1970: when the build says that it was made (SOURCE_DATE_EPOCH). */

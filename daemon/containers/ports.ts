@@ -101,8 +101,12 @@ export interface ExecProcess {
 // ---------------------------------------------------------------------------------------------- storage
 
 export interface RootfsStore {
-  /** Makes the container's directory, and in it upper, work and merged over these layers (bottom first). Idempotent. */
-  create(containerId: string, layerIds: readonly number[]): Promise<void>;
+  /**
+   * Makes the container's directory, and in it upper, work and merged over these layers (bottom first). Idempotent.
+   * `isBare`: until it is removed, or the daemon ends, its layout is without the init layer.
+   */
+  create(containerId: string, layerIds: readonly number[], options?: { isBare: boolean }): Promise<void>;
+  isBare(containerId: string): boolean;
   /**
    * Puts a limit of what the container may write into force, unless it has one. Throws invalid_argument where files
    * cannot be limited.

@@ -12,7 +12,13 @@ interface Found {
   file: string;
   edits: CdiEdits;
   spec: CdiSpec;
+  /** Of the device, in front of those of its file. */
+  annotations: Readonly<Record<string, string>>;
 }
+
+/** What devices are marked with for builds (docs/cdi.md of BuildKit). */
+const AUTO_ALLOWED = 'org.mobyproject.buildkit.device.autoallow';
+const CLASS = 'org.mobyproject.buildkit.device.class';
 
 /**
  * The devices that programs of vendors have described in the directories of the Container Device Interface
@@ -30,6 +36,30 @@ export class CdiDevices {
   /** Names of all devices (`vendor.com/class=name`), sorted. */
   names(): string[] {
     return [...this.#read().keys()].toSorted();
+  }
+
+  /**
+   * Those that a build means: one by its name, the first of a kind (`vendor.com/class`), all of it
+   * (`vendor.com/class=*`), or all that are marked with a class. `isAutoAllowed`: marked as free for each build.
+   */
+  find(asked: string): { name: string; isAutoAllowed: boolean }[] {
+    const all = [...this.#read()].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const ofKind = (kind: string): typeof all => all.filter(([, { spec }]) => spec.kind === kind);
+    const pick = (): typeof all => {
+      if (asked.endsWith('=*')) {
+        return ofKind(asked.slice(0, -2));
+      }
+      if (asked.includes('=')) {
+        return all.filter(([name]) => name === asked);
+      }
+      return asked.includes('/')
+        ? ofKind(asked).slice(0, 1)
+        : all.filter(([, { annotations }]) => asked !== '' && annotations[CLASS] === asked);
+    };
+    return pick().map(([name, { annotations }]) => ({
+      name,
+      isAutoAllowed: annotations[AUTO_ALLOWED] === 'true',
+    }));
   }
 
   /**
@@ -62,14 +92,15 @@ export class CdiDevices {
     for (const [rank, directory] of this.directories.entries()) {
       for (const file of filesOf(directory)) {
         const spec = this.#parse(file);
-        for (const { name, containerEdits: edits } of spec?.devices ?? []) {
+        for (const { name, annotations, containerEdits: edits } of spec?.devices ?? []) {
           const qualified = `${spec?.kind}=${name}`;
           if (devices.get(qualified)?.rank === rank) {
             this.#log.warn({ device: qualified, file }, 'a device that two files describe is in neither');
             twice.add(qualified);
           } else if (spec !== undefined) {
             twice.delete(qualified);
-            devices.set(qualified, { rank, file, edits, spec });
+            const all = { ...spec.annotations, ...annotations };
+            devices.set(qualified, { rank, file, edits, spec, annotations: all });
           }
         }
       }

@@ -47,7 +47,8 @@ export interface CdiHook {
 /** One file: devices of a kind (`vendor.com/class`), and what comes with each of them. */
 export interface CdiSpec {
   kind: string;
-  devices: { name: string; containerEdits: CdiEdits }[];
+  annotations?: Record<string, string>;
+  devices: { name: string; annotations?: Record<string, string>; containerEdits: CdiEdits }[];
   containerEdits?: CdiEdits;
 }
 

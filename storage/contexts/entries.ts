@@ -85,7 +85,10 @@ export class ContextEntries implements TarSink {
           'which is no file of it',
       );
     }
-    return { ...target, path: entry.path };
+    const { path } = target;
+    const member = { ...target.member, sharedWith: target.member.sharedWith ?? path };
+    this.#entries.set(path, { ...target, member });
+    return { ...target, path: entry.path, member };
   }
 
   #put(entry: ContextEntry): void {

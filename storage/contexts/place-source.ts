@@ -23,6 +23,8 @@ export interface SourcePlacement {
   /** Path below the target that the source gets, whatever it is (`--parents`). A byte string. */
   below?: string;
   adjust?: Pick<Adjustment, 'exclude' | 'chmod'>;
+  /** As of `PlaceRequest`. */
+  keepsKinds?: boolean;
 }
 
 /** Puts a source into a view, as a Dockerfile's COPY and ADD do. Throws as place.ts and unpack.ts. */
@@ -44,11 +46,11 @@ export async function placeSource(
 /** Where the source goes, and what is made on the way. Throws invalid_argument where something else is there. */
 export function requestOf(
   view: FilesView,
-  { what, source, target, owner, sourceView, below, adjust }: SourcePlacement,
+  { what, source, target, owner, sourceView, below, adjust, keepsKinds = false }: SourcePlacement,
 ): PlaceRequest {
   const there = statOf(view, target);
   if (source.isDirectory && there === 'other') {
-    throw invalidArgument(`${what}: cannot copy to non-directory: ${target}`);
+    throw invalidArgument(`${keepsKinds ? '' : `${what}: `}cannot copy to non-directory: ${target}`);
   }
   // A link at the end of it is followed, also to where nothing is yet.
   const path = canonicalPath(view, toBytes(target)).slice(1);
@@ -58,6 +60,7 @@ export function requestOf(
   return {
     view,
     what: 'build',
+    keepsKinds,
     ...(owner && { owner }),
     directories: directories.filter((directory) => directory !== ''),
     source:

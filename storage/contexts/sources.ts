@@ -150,6 +150,7 @@ function contextSource(
     return fileSource(entry, { name, path: asked, fd, unpacks: true });
   }
   const below = [...tree.below(found.path)];
+  let digest: string | undefined;
   return {
     kind: 'member',
     fd,
@@ -159,7 +160,10 @@ function contextSource(
     path: asked,
     isDirectory: true,
     ...(entry && { directory: entry.member }),
-    digest: digestOf(isWhole && entry ? [entry, ...below] : below, found.path),
+    // Not everybody asks for it, and it goes through all of them.
+    get digest() {
+      return (digest ??= digestOf(isWhole && entry ? [entry, ...below] : below, found.path));
+    },
     members: (target) =>
       below.map(({ path, member }) => {
         const relative = found.path === '' ? path : path.slice(found.path.length + 1);

@@ -99,10 +99,7 @@ async function clone({ remote, ref }: GitSource, run: Run): Promise<void> {
   try {
     await run('error fetching', 'fetch', '--quiet', '--depth', '1', 'origin', '--', ref);
   } catch (error) {
-    // A plain web server has only whole histories; others say the same again.
-    if (!/^https?:/i.test(remote) || !String(error).includes('dumb http transport')) {
-      throw error;
-    }
+    refuseUnlessPlain(error);
     await run('error fetching', 'fetch', '--quiet', 'origin', '--', ref);
   }
   try {
@@ -111,19 +108,24 @@ async function clone({ remote, ref }: GitSource, run: Run): Promise<void> {
   } catch {
     await run('error checking out', 'checkout', '--quiet', 'FETCH_HEAD', '--');
   }
-  await run(
-    'error initializing submodules',
-    'submodule',
-    '--quiet',
-    'update',
-    '--init',
-    '--recursive',
-    '--depth=1',
-  );
+  const submodules = ['submodule', '--quiet', 'update', '--init', '--recursive'];
+  try {
+    await run('error initializing submodules', ...submodules, '--depth=1');
+  } catch (error) {
+    refuseUnlessPlain(error);
+    await run('error initializing submodules', ...submodules);
+  }
   const plain = withoutUser(remote);
   if (plain !== remote) {
     // `.git` is part of the context: a COPY would keep the password in the image.
     await run('failed to set origin', 'remote', 'set-url', '--', 'origin', plain);
+  }
+}
+
+/** A web server that knows nothing of git has only whole histories. Throws the error of any other. */
+function refuseUnlessPlain(error: unknown): void {
+  if (!String(error).includes('dumb http transport')) {
+    throw error;
   }
 }
 

@@ -30,7 +30,7 @@ export interface ChangesRequest {
   lower: number | undefined;
   /** Further places that the engine made to mount something there. */
   mountPoints?: Readonly<Record<string, 'directory' | 'file'>>;
-  /** No container ran in it: the engine has put nothing there. */
+  /** Nothing but `mountPoints` was put there by the engine. */
   isPlain?: boolean;
   /**
    * `upper` is all that is seen, not only what is new: what it lacks is deleted, and files that look the same are

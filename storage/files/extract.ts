@@ -5,7 +5,7 @@ import { DiskReserve } from '../disk-reserve.ts';
 import { readRange } from '../layers/source.ts';
 import { showName } from '../tar/names.ts';
 import { TarParser, type TarMember, type TarSink } from '../tar/parser.ts';
-import { LiveTree, type LiveTreeRequest } from './live-tree.ts';
+import { KeptKindError, LiveTree, type LiveTreeRequest } from './live-tree.ts';
 
 export interface ExtractRequest extends LiveTreeRequest {
   /** An uncompressed tar in an open file. */
@@ -108,6 +108,9 @@ export class Extractor implements TarSink {
       step();
     } catch (error) {
       const code = errnoOf(error) ?? '';
+      if (error instanceof KeptKindError) {
+        throw error;
+      }
       if (error instanceof EngineError) {
         throw new EngineError(error.code, `${this.#what}: ${error.message}`, { cause: error });
       }

@@ -1,5 +1,5 @@
 /** @path-hostile */
-import { errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
+import { EngineError, errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
 import * as attributes from '../../daemon/base/kernel/files/attributes.ts';
 import * as files from '../../daemon/base/kernel/files/files.ts';
 import { fileStatus, type FileTime } from '../../daemon/base/kernel/files/file-status.ts';
@@ -16,7 +16,7 @@ import { childOf, locate, type PathHandle } from './path-handle.ts';
 import { memberPath } from './member-path.ts';
 import { refuseExtractionPoint, refuseMountPoint, refuseReadOnly } from './refusals.ts';
 import { removeAt } from './remove/remove-at.ts';
-import type { FilesView } from './view.ts';
+import { toText, type FilesView } from './view.ts';
 
 const IMPLIED_MODE = 0o755;
 /** Names put together may be longer than one call of the kernel takes. */
@@ -27,12 +27,27 @@ export interface LiveTreeRequest {
   view: FilesView;
   /** Where in the view; a byte string. An existing directory, links followed. */
   path: string;
-  /** Refuse a member that would replace a directory by something else, or the other way round. */
-  keepsKinds: boolean;
+  /**
+   * Refuse a member that would replace a directory by something else, or the other way round, in the words of `docker
+   * cp` or of a build.
+   */
+  keepsKinds: false | 'archive' | 'build';
   /** Owner of all that is made; undefined = as the tar says. */
   owner?: { uid: number; gid: number };
   /** Of directories that members need and the tar does not have; undefined = now. */
   impliedTime?: FileTime;
+}
+
+/** Something of another kind is there, in the words of BuildKit (fsutil/copy), which are all that its clients show. */
+export class KeptKindError extends EngineError {
+  constructor(target: string, isDirectory: boolean) {
+    super(
+      'invalid_argument',
+      isDirectory
+        ? `cannot replace to directory ${target} with file`
+        : `cannot copy to non-directory: ${target}`,
+    );
+  }
 }
 
 /** A file under construction. */
@@ -214,10 +229,15 @@ export class LiveTree implements Disposable {
       }
       throw error;
     }
-    if (keepsKinds && isDirectory !== (member.type === 'directory')) {
+    if (keepsKinds !== false && isDirectory !== (member.type === 'directory')) {
+      const target = `${this.#point}/${memberPath(member.name)}`;
+      if (keepsKinds === 'build') {
+        throw new KeptKindError(toText(target), isDirectory);
+      }
       const [kept, given] = isDirectory ? ['directory', 'non-directory'] : ['non-directory', 'directory'];
-      const target = JSON.stringify(`${this.#point}/${memberPath(member.name)}`);
-      throw invalidArgument(`cannot overwrite ${kept} ${target} with ${given} ${showName(member.name)}`);
+      throw invalidArgument(
+        `cannot overwrite ${kept} ${JSON.stringify(target)} with ${given} ${showName(member.name)}`,
+      );
     }
     return isDirectory ? 'directory' : 'other';
   }

@@ -8,6 +8,7 @@ import { plainMember } from '../tar/plain-member.ts';
 import { storedBytes, TarParser, type TarMember, type TarSink } from '../tar/parser.ts';
 import { AdjustingSink, type Adjustment } from './adjust.ts';
 import { Extractor } from './extract.ts';
+import { LinkingSink } from '../tar/link-sink.ts';
 import { LiveTree } from './live-tree.ts';
 import { locate } from './path-handle.ts';
 import { TarOut } from './tar-out.ts';
@@ -28,7 +29,7 @@ export interface PlaceRequest {
   directories: readonly string[];
   /** Of all that is made; undefined = as the source has it, and now. */
   mtime?: FileTime;
-  /** What would replace a directory by something else, or the other way round, is refused. */
+  /** What would replace a directory by something else, or the other way round, is refused, as by BuildKit. */
   keepsKinds?: boolean;
   /** Begins error messages. */
   what: string;
@@ -66,12 +67,13 @@ export function place(request: PlaceRequest, isCanceled: () => boolean): void {
   using tree = new LiveTree({
     view,
     path: '/',
-    keepsKinds,
+    keepsKinds: keepsKinds && 'build',
     ...(owner && { owner }),
     ...(mtime && { impliedTime: mtime }),
   });
   const sink = new Extractor(tree, what);
-  const members = adjustment === undefined ? sink : new AdjustingSink(sink, adjustment);
+  const linking = source.kind === 'members' ? new LinkingSink(sink) : sink;
+  const members = adjustment === undefined ? linking : new AdjustingSink(linking, adjustment);
   try {
     for (const name of request.directories) {
       sink.member(plainDirectory(name, mtime));

@@ -6,8 +6,10 @@ import {
   imageIndex,
   imageManifest,
   imageTypes,
+  statementDocuments,
   type LayerCompression,
   type OciDescriptor,
+  type StatementBlob,
 } from './oci-documents.ts';
 import { writeHeader } from './tar-writer.ts';
 
@@ -27,9 +29,13 @@ export interface OciImage {
   /** Media types of the OCI image specification, else those of Docker. */
   isOci: boolean;
   platform: { os: string; architecture: string; variant?: string };
+  /** It is in an index in any case. */
+  isByPlatform: boolean;
   /** Of its manifest, and of what names it. */
   annotations: ReadonlyMap<string, string>;
   descriptorAnnotations: ReadonlyMap<string, string>;
+  /** What is said of it, by the digest of its manifest; none = it needs no index. */
+  statements: (digest: string) => readonly StatementBlob[];
 }
 
 export interface OciArchiveOptions {
@@ -40,7 +46,7 @@ export interface OciArchiveOptions {
   descriptorAnnotations: ReadonlyMap<string, string>;
   /** `manifest.json` as well, which `docker load` reads. */
   hasDockerManifest: boolean;
-  /** `config`, `manifest` or `manifest list`; the last one is what the names mean. */
+  /** `config`, `manifest`, `attestation manifest` or `manifest list`; the last one is what the names mean. */
   told: (kind: string, descriptor: OciDescriptor) => void;
 }
 
@@ -48,7 +54,8 @@ const BLOBS = 'blobs/sha256/';
 
 /**
  * Images of one build as an OCI layout in a tar (https://github.com/opencontainers/image-spec/blob/main/image-layout.md):
- * blobs, each once, then the documents. Several images have an index. Same images, same bytes.
+ * blobs, each once, then the documents. Several images, and one of which something is said, have an index. Same images,
+ * same bytes.
  */
 export async function* ociArchive(
   images: readonly OciImage[],
@@ -58,6 +65,7 @@ export async function* ociArchive(
   yield writeHeader({ name: BLOBS, kind: 'directory', mtime: 0 });
   const blobs = new Blobs();
   const manifests: OciDescriptor[] = [];
+  const said: OciDescriptor[] = [];
   const items: object[] = [];
   for (const image of images) {
     const types = imageTypes(image.isOci);
@@ -74,6 +82,16 @@ export async function* ociArchive(
     const { platform } = image;
     manifests.push({ ...descriptor, ...annotated(image.descriptorAnnotations), platform });
     told('manifest', { ...descriptor, platform });
+    const statements = image.statements(descriptor.digest);
+    if (statements.length > 0) {
+      const about = statementDocuments(types, statements, descriptor.digest);
+      for (const blob of about.blobs) {
+        yield* blobs.bytes(blob.descriptor, blob.bytes);
+      }
+      yield* blobs.bytes(about.descriptor, about.manifest);
+      told('attestation manifest', about.descriptor);
+      said.push(about.descriptor);
+    }
     items.push({
       Config: blobName(config.digest),
       RepoTags:
@@ -82,9 +100,9 @@ export async function* ociArchive(
     });
   }
   let [root] = manifests;
-  if (manifests.length > 1) {
+  if (said.length > 0 || images.some(({ isByPlatform }) => isByPlatform)) {
     const types = imageTypes(images[0]?.isOci === true);
-    const list = imageIndex(types, manifests, annotations);
+    const list = imageIndex(types, [...manifests, ...said], annotations);
     const descriptor = descriptorOf(types.index, list);
     yield* blobs.bytes(descriptor, list);
     root = { ...descriptor, ...annotated(descriptorAnnotations) };

@@ -57,6 +57,58 @@ export function imageManifest({
   });
 }
 
+/** A statement about an image, as it lies beside it. */
+export interface StatementBlob {
+  mediaType: string;
+  bytes: Buffer;
+  /** Of what it says. */
+  annotations: Record<string, string>;
+}
+
+/** What says something of an image: blobs, then the manifest of them. */
+export interface StatementDocuments {
+  blobs: readonly { descriptor: OciDescriptor; bytes: Buffer }[];
+  manifest: Buffer;
+  /** As the index of the image names it. */
+  descriptor: OciDescriptor;
+}
+
+/**
+ * Statements about the image of this manifest, in the form in which an index holds them beside it
+ * (https://docs.docker.com/build/metadata/attestations/attestation-storage). Pure.
+ */
+export function statementDocuments(
+  types: Pick<ImageTypes, 'manifest' | 'config'>,
+  statements: readonly StatementBlob[],
+  about: string,
+): StatementDocuments {
+  const layers = statements.map(({ mediaType, bytes, annotations }) => ({
+    descriptor: { ...descriptorOf(mediaType, bytes), annotations },
+    bytes,
+  }));
+  const rootfs = { type: 'layers', diff_ids: layers.map(({ descriptor }) => descriptor.digest) };
+  const config = document({ architecture: 'unknown', os: 'unknown', config: {}, rootfs });
+  const own = descriptorOf(types.config, config);
+  const manifest = document({
+    schemaVersion: 2,
+    mediaType: types.manifest,
+    config: own,
+    layers: layers.map(({ descriptor }) => descriptor),
+  });
+  return {
+    blobs: [...layers, { descriptor: own, bytes: config }],
+    manifest,
+    descriptor: {
+      ...descriptorOf(types.manifest, manifest),
+      annotations: {
+        'vnd.docker.reference.digest': about,
+        'vnd.docker.reference.type': 'attestation-manifest',
+      },
+      platform: { architecture: 'unknown', os: 'unknown' },
+    },
+  };
+}
+
 /** The index of images for several platforms. Pure. */
 export function imageIndex(
   types: Pick<ImageTypes, 'index'>,

@@ -48,8 +48,12 @@ export interface ImageConfig {
   history: HistoryEntry[];
 }
 
-/** Throws EngineError invalid_argument naming the field. */
-export function parseImageConfig(bytes: Buffer, where: string): ImageConfig {
+/** Throws EngineError invalid_argument naming the field. `anySystem`: of files that nobody runs here. */
+export function parseImageConfig(
+  bytes: Buffer,
+  where: string,
+  { anySystem }: { anySystem: boolean } = { anySystem: false },
+): ImageConfig {
   if (bytes.length > limits.imageConfigBytesMax) {
     throw wrong(where, `larger than ${limits.imageConfigBytesMax} bytes`);
   }
@@ -80,7 +84,7 @@ export function parseImageConfig(bytes: Buffer, where: string): ImageConfig {
     diffIds: diffIds.map((item, index) => asDigest(item, `${where}.rootfs.diff_ids[${index}]`)),
     history: history.map((item, index) => asHistory(item, `${where}.history[${index}]`)),
   };
-  if (image.os !== 'linux') {
+  if (image.os !== 'linux' && !anySystem) {
     throw wrong(
       `${where}.os`,
       `image operating system ${JSON.stringify(image.os)} cannot be used on this platform`,

@@ -33,20 +33,33 @@ const ALIASES: Readonly<Record<string, string>> = {
   armhf: 'arm',
 };
 
-/** `os[/architecture[/variant]]`; empty = this host. `what` begins error messages. Throws invalid_argument. */
-export function parsePlatform(text: string, what: string): Platform {
+const COMPONENT = /^[A-Za-z0-9_.-]+$/;
+
+/**
+ * `os[/architecture[/variant]]`; empty = this host. `what` begins error messages. `anySystem`: of files that nobody
+ * runs here. Throws invalid_argument.
+ */
+export function parsePlatform(
+  text: string,
+  what: string,
+  { anySystem }: { anySystem: boolean } = { anySystem: false },
+): Platform {
   const host = hostPlatform();
   if (text === '') {
     return host;
   }
   const [os, architecture, variant, ...rest] = text.toLowerCase().split('/');
-  const isValid =
-    rest.length === 0 &&
-    [os, architecture, variant].every((part) => part === undefined || /^[\w.-]+$/.test(part));
-  if (!isValid) {
-    throw invalidArgument(`${what}: invalid platform ${JSON.stringify(text)}`);
+  if (rest.length > 0) {
+    throw invalidArgument(`${what}: ${JSON.stringify(text)}: cannot parse platform specifier`);
   }
-  if (os !== 'linux') {
+  const wrong = [os, architecture, variant].find((part) => part !== undefined && !COMPONENT.test(part));
+  if (wrong !== undefined) {
+    throw invalidArgument(
+      `${what}: ${JSON.stringify(wrong)} is an invalid component of ${JSON.stringify(text)}: ` +
+        `platform specifier component must match "${COMPONENT.source}"`,
+    );
+  }
+  if (os === undefined || (os !== 'linux' && !anySystem)) {
     throw invalidArgument(
       `${what}: operating system ${JSON.stringify(os)} is not supported on this platform`,
     );

@@ -51,6 +51,8 @@ export class RootfsDirectories {
   readonly #quotas: DirectoryQuotas;
   readonly #sizes: (directories: readonly string[]) => Promise<(number | null)[]>;
   readonly #removeTree: (path: string) => Promise<void>;
+  /** Containers without an init layer: commands of builds, which do not outlive the daemon. */
+  readonly #bare = new Set<string>();
 
   /** `sizes` counts bytes below directories, `removeTree` deletes one, without stopping this thread. */
   constructor(deps: {
@@ -75,9 +77,16 @@ export class RootfsDirectories {
 
   /**
    * Makes upper, work and merged. The root that a container sees is that of its own layer: root's and 0755, whatever
-   * the image says of it, as dockerd's. Idempotent.
+   * the image says of it, as dockerd's. Idempotent. `isBare`: its layout has no init layer.
    */
-  async create(containerId: string, layerIds: readonly number[]): Promise<void> {
+  async create(
+    containerId: string,
+    layerIds: readonly number[],
+    { isBare }: { isBare: boolean } = { isBare: false },
+  ): Promise<void> {
+    if (isBare) {
+      this.#bare.add(containerId);
+    }
     const { upper, work, merged } = this.layout(containerId, layerIds);
     // Four directories in a row, on this thread: each takes microseconds, a pool thread and back a hundred times that.
     make(this.#directory(containerId), 0o710);
@@ -148,11 +157,19 @@ export class RootfsDirectories {
     return { path, [Symbol.asyncDispose]: () => this.#removeTree(path) };
   }
 
+  /** Whether it was made so, by this daemon. */
+  isBare(containerId: string): boolean {
+    return this.#bare.has(containerId);
+  }
+
   /** Where everything lies; topmost layer first, as overlayfs wants it. The init layer only where it has been made. */
   layout(containerId: string, layerIds: readonly number[]): RootfsLayout {
     const directory = this.#directory(containerId);
     const top = layerIds.at(-1);
-    const init = top === undefined ? [] : [this.#layers.initLayer(top)].filter((path) => existsSync(path));
+    const init =
+      top === undefined || this.#bare.has(containerId)
+        ? []
+        : [this.#layers.initLayer(top)].filter((path) => existsSync(path));
     return {
       lowers: [...init, ...layerIds.map((id) => this.#layers.diff(id)).toReversed()],
       upper: join(directory, 'upper'),
@@ -170,6 +187,7 @@ export class RootfsDirectories {
     containerId: string,
     { leaveEmpty: isEmptyLeft }: { leaveEmpty: boolean } = { leaveEmpty: false },
   ): Promise<void> {
+    this.#bare.delete(containerId);
     const directory = this.#directory(containerId);
     if (isEmptyLeft && isEmpty(directory)) {
       return;

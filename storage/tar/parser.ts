@@ -34,6 +34,8 @@ export interface TarMember {
   attributes: ReadonlyMap<string, Buffer>;
   /** Where the content begins in the tar. */
   offset: number;
+  /** Of a file of a build's context: those with the same text are names of one file. */
+  sharedWith?: string;
 }
 
 /** What the parser finds, in the order of the bytes. All of the tar is either `raw` or `data`. */

@@ -110,6 +110,16 @@ test('Control: Solve hands on what newer and older clients ask; errors carry the
     '"ranges":[{"start":{"line":1},"end":{"line":1}},{"start":{"line":2},"end":{"line":2}}]',
   );
   expect(details).toContain('"definition":{}');
+  for (const [more, named] of [
+    [{ compatibilityVersion: 30 }, 'compatibility-version 30'],
+    [{ proxyNetwork: true }, 'proxy-network'],
+  ] as const) {
+    await expect(solve({ ...old, ...more })).rejects.toMatchObject({
+      code: grpc.status.UNIMPLEMENTED,
+      details: expect.stringContaining(named),
+    });
+  }
+  expect(asked).toHaveLength(3);
   connection.close();
 });
 

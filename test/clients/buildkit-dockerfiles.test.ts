@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { must, runClient, type Said } from '../support/buildkit/run-client.ts';
 import { describeEngine } from '../support/engine/engine.ts';
+import { imageTree } from '../support/images/file-tree.ts';
 import { hasTrixie, inTrixie } from '../support/trixie.ts';
 
 const OLD = '/usr/bin/docker';
@@ -12,6 +13,11 @@ const OLD = '/usr/bin/docker';
 function marking(mark: string): Record<string, string> {
   const command = `echo ${mark} >>/cache/log && cp /cache/log /log`;
   return { Dockerfile: `FROM busybox\nRUN --mount=type=cache,target=/cache ${command}\n` };
+}
+
+/** As a client tells it, after its exit code. */
+function incomplete(command: string): string {
+  return `1 process "${command}" did not complete successfully:`;
 }
 
 describeEngine(
@@ -97,6 +103,34 @@ describeEngine(
       expect(await said('mounts', 'sh', '-c', 'ls -d /ctx /made /scratch 2>/dev/null || true')).toBe('');
     });
 
+    test('RUN: /etc/hosts that cannot be written to, nothing else of a container, and none of it is left', async () => {
+      const lines = [
+        'FROM busybox AS base',
+        'RUN mkdir -p /new/etc && ln -s ../run/r/stub /new/etc/resolv.conf',
+        'FROM busybox',
+        'COPY --from=base /new /',
+        'RUN cat /etc/hosts >/said; hostname >>/said; env | grep -c HOSTNAME >>/said; \\',
+        '  ! echo x 2>/dev/null >>/etc/hosts && ! echo x 2>/dev/null >>/etc/resolv.conf && test -s /run/r/stub',
+        'RUN test ! -e /.dockerenv && rm /etc/resolv.conf && ln -s /proc/mounts /etc/mtab && echo z >/etc/hostname',
+        'RUN cat /etc/hostname >>/said',
+      ];
+      await build('command', { Dockerfile: lines.join('\n') }, '--add-host', 'other:10.9.8.7');
+      const tree = await imageTree(engine.http, 'command');
+      expect([...tree.keys()].filter((name) => /^(?:\.|etc|run|said)/.test(name))).toEqual([
+        'etc',
+        ...['group', 'hostname', 'mtab', 'passwd', 'shadow'].map((name) => `etc/${name}`),
+        'said',
+      ]);
+      expect(await said('command', 'cat', '/said')).toBe(
+        [
+          '127.0.0.1\tlocalhost buildkitsandbox',
+          '::1\tlocalhost ip6-localhost ip6-loopback',
+          '10.9.8.7\tother',
+          'buildkitsandbox\n0\nz\n',
+        ].join('\n'),
+      );
+    });
+
     test('RUN --mount=type=cache: kept from build to build, counted, and pruned', async () => {
       await build('cached', marking('one'));
       await build('cached', marking('two'));
@@ -151,21 +185,74 @@ describeEngine(
           'FROM base',
           'COPY --link a/one.txt /tmp2/',
           'COPY --chmod=640 --chown=7:8 a/one.txt /owned',
+          'COPY --chown=nobody-here:8 a/one.txt /unknown',
           'COPY --exclude=*.md a /some/',
           'COPY --exclude=**/*.md a /none/',
           'COPY --parents ./a/b/three.md a/./b /up/',
         ].join('\n'),
       });
       symlinkSync('one.txt', `${folder}/a/link`);
-      await must(docker('build', '--progress=plain', '--tag', 'copies', folder));
-      expect(await said('copies', 'sh', '-c', 'stat -c "%a %u %g" /owned; cat /tmp2/one.txt; echo')).toBe(
-        '640 7 8\n1\n',
-      );
+      const { err } = await must(docker('build', '--progress=plain', '--tag', 'copies', folder));
+      expect(err).toContain('the image has no user nobody-here: the files belong to 0:8');
+      const command = 'stat -c "%a %u %g" /owned; stat -c "%u %g" /unknown; cat /tmp2/one.txt; echo';
+      expect(await said('copies', 'sh', '-c', command)).toBe('640 7 8\n0 8\n1\n');
       expect(await said('copies', 'sh', '-c', 'cd /some && find . | sort; cd /none && find . | sort')).toBe(
         './b\n./b/three.md\n./link\n./one.txt\n./b\n./link\n./one.txt\n'.replaceAll('./b\n', '.\n./b\n'),
       );
       expect(await said('copies', 'sh', '-c', 'cd /up && find . | sort')).toBe(
         '.\n./a\n./a/b\n./a/b/three.md\n./b\n./b/three.md\n',
+      );
+    });
+
+    test('COPY: names of one file stay that; another kind of file, and no program to run, are told', async () => {
+      const folder = write('kinds', {
+        'a/one': '1',
+        'lib/file': '2',
+        Dockerfile: [
+          'FROM busybox AS base',
+          'RUN mkdir -p /usr/lib2 /t && ln -s usr/lib2 /lib2 && ln -s lib2 /t/lib && mkdir -p /u/one && echo x >/file',
+          'FROM base',
+          'COPY lib /lib2/',
+          'COPY a /a/',
+          'COPY --exclude=one a /b/',
+          'FROM base AS directory',
+          'COPY . /t/',
+          'FROM base AS other',
+          'COPY a/ /u/',
+          'FROM base AS target',
+          'COPY a /file',
+          'FROM base AS missing',
+          'COPY none /',
+          'FROM base AS program',
+          'RUN ["/none", "x"]',
+          'FROM base AS user',
+          'USER nobody-here',
+          'RUN true',
+        ].join('\n'),
+      });
+      linkSync(`${folder}/a/one`, `${folder}/a/two`);
+      linkSync(`${folder}/a/one`, `${folder}/a/zoo`);
+      await must(docker('build', '--progress=plain', '--tag', 'kinds', '--target', '1', folder));
+      const tree = await imageTree(engine.http, 'kinds');
+      expect(['a/two', 'a/zoo', 'b/zoo'].map((name) => tree.get(name)?.replace(/.*same/, 'same'))).toEqual([
+        'same as a/one',
+        'same as a/one',
+        'same as b/two',
+      ]);
+      expect(tree.has('usr/lib2/file')).toBe(true);
+      const refused = async (target: string): Promise<string> => {
+        const { code, err } = await docker('build', '--progress=plain', '--target', target, folder);
+        return `${code} ${err.match(/^ERROR: failed to solve: (.*)$/m)?.[1]?.replace(/\/\S+\/merged/, '')}`;
+      };
+      expect(await refused('directory')).toBe('1 cannot copy to non-directory: /t/lib');
+      expect(await refused('other')).toBe('1 cannot replace to directory /u/one with file');
+      expect(await refused('target')).toBe('1 cannot copy to non-directory: /file');
+      expect(await refused('missing')).toMatch(
+        /^1 failed to compute cache key: failed to calculate checksum of ref.*: "\/none": not found$/,
+      );
+      expect(await refused('program')).toBe(`${incomplete('/none x')} exit code: 1`);
+      expect(await refused('user')).toBe(
+        `${incomplete('/bin/sh -c true')} unable to find user nobody-here: no matching entries in passwd file`,
       );
     });
 

@@ -100,6 +100,19 @@ describeEngine(
       },
     );
 
+    test.each(CLIENTS)('%s: files of a system that nothing here runs', async (name, docker, build) => {
+      const [app, to, tar] = [`${root()}/foreign`, `${root()}/foreign ${name}`, `${root()}/${name}.tar`];
+      mkdirSync(app, { recursive: true });
+      writeFileSync(`${app}/Dockerfile`, 'FROM scratch\nCOPY Dockerfile /for/\n');
+      await must(docker(...build, '--platform=darwin/arm64', '-o', to, app));
+      expect(readdirSync(`${to}/for`)).toEqual(['Dockerfile']);
+      await must(docker(...build, '--platform=windows/amd64', '-o', `type=tar,dest=${tar}`, app));
+      await must(run('tar', ['-tf', tar, 'for/Dockerfile']));
+      const { code, err } = await docker(...build, '--platform=darwin/arm64', '-t', 'foreign', app);
+      expect(code).toBe(1);
+      expect(err).toContain('operating system is not supported');
+    });
+
     test.runIf(hasTrixie())('docker buildx: several outputs of one build', async () => {
       const [to, tar] = [`${root()}/several`, `${root()}/several.tar`];
       const outputs = ['-o', to, '-o', `type=tar,dest=${tar}`, '-o', 'type=docker,name=several:1'];

@@ -39,7 +39,8 @@ needs(
       DOCKER_HOST: `unix://${socket}`,
       DOCKER_BUILDKIT: '1',
     };
-    const args = ['build', '--progress=plain', '-o', output, folder];
+    const attested = ['--build-arg', 'BUILDKIT_ATTEST_PROVENANCE=mode=max'];
+    const args = ['build', '--progress=plain', ...attested, '-o', output, folder];
     return new Promise((resolve) => {
       const child = execFile(CLI, args, { env, timeout: 120_000 }, (error, _out, err) => {
         resolve({ code: error === null ? 0 : (child.exitCode ?? 1), err });
@@ -52,6 +53,7 @@ needs(
   };
 
   const POINTS: [point: string, type: 'local' | 'tar'][] = [
+    ['build.export.statement.file', 'local'],
     ['build.export.tree', 'local'],
     ['build.export.files', 'local'],
     ['build.export.tree', 'tar'],
@@ -103,7 +105,37 @@ needs(
     await isClean();
   });
 
-  it.each(['build.export.config', 'build.export.index'])(
+  it('R1: kill -9 at build.export.rewrite: nothing of the layers is left, and they are made again', async () => {
+    const folder = `${daemon.paths.root}/rewriter`;
+    mkdirSync(folder);
+    await using server = new SessionServer(folder);
+    const content = Buffer.from('FROM scratch\nCOPY Dockerfile /a\nCOPY Dockerfile /b\n');
+    const modTime = 1_700_000_000_000_000_000n;
+    server.list = [
+      { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length, modTime }, content },
+    ];
+    const outputs = [{ type: 'moby', attrs: { name: 'rewritten:1', 'rewrite-timestamp': 'true' } }];
+    const moment = { 'build-arg:SOURCE_DATE_EPOCH': '1000000000' };
+    const rewrite = async (): Promise<ReadonlyMap<string, string>> => {
+      using client = new ControlClient(daemon.paths.socket);
+      return await client.build(server, outputs, moment);
+    };
+    daemon.arm('build.export.rewrite=sigkill');
+    await expect(rewrite()).rejects.toThrow();
+    await daemon.ended();
+    daemon.arm('');
+    await daemon.up();
+    await isClean();
+    daemon.arm('build.export.rewrite=error(told by a test)');
+    await expect(rewrite()).rejects.toThrow('told by a test');
+    daemon.arm('');
+    await isClean();
+    await rewrite();
+    await daemon.http.ok('DELETE', '/images/rewritten:1');
+    await isClean();
+  });
+
+  it.each(['build.export.config', 'build.export.statements', 'build.export.index'])(
     '%s fails: an index is not pushed, and nothing of it is left here',
     async (point) => {
       const folder = `${daemon.paths.root}/${point}`;
@@ -117,7 +149,7 @@ needs(
         { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
       ];
       const output = { type: 'image', attrs: { name: '127.0.0.1:5000/app:1', push: 'true' } };
-      const options = { platform: 'linux/amd64,linux/arm64' };
+      const options = { platform: 'linux/amd64,linux/arm64', 'attest:provenance': 'mode=min' };
       daemon.arm(`${point}=error(told by a test)`);
       await expect(client.build(server, [output], options)).rejects.toThrow('told by a test');
       daemon.arm('');

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { describe, test } from 'vitest';
-import { debianKubectl } from './cluster/kubectl.ts';
+import { debianKubectl } from './cluster/debian-kubectl.ts';
 import { hasTrixie } from './trixie.ts';
 
 /** What a test may need of the machine it runs on. */

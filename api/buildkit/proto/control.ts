@@ -14,6 +14,7 @@ import {
   type ValueOf,
 } from '../../../daemon/base/wire/protobuf.ts';
 import { definition, timestamp, workerRecord } from './common.ts';
+import { sourcePolicy } from './source-policy.ts';
 
 /** Messages of `moby.buildkit.v1.Control` (api/services/control/control.proto of BuildKit 0.6 to 0.32). */
 const cacheEntry = message({ type: field(1, text), attrs: mapped(2, text) });
@@ -36,7 +37,11 @@ export const solveRequest = message({
   entitlements: repeated(9, text),
   frontendInputs: mappedIfThere(10, nested(definition)),
   internal: field(11, flag),
+  sourcePolicy: optional(12, nested(sourcePolicy)),
   exporters: repeated(13, nested(exporter)),
+  sourcePolicySession: field(15, text),
+  compatibilityVersion: field(16, number),
+  proxyNetwork: field(17, flag),
 });
 export type SolveMessage = ValueOf<typeof solveRequest>;
 
@@ -72,7 +77,7 @@ const vertexLog = message({
 const position = message({ line: field(1, number), character: field(2, number) });
 const range = message({ start: field(1, nested(position)), end: field(2, nested(position)) });
 const sourceInfo = message({ filename: field(1, text), data: field(2, bytes), language: field(4, text) });
-const vertexWarning = message({
+export const vertexWarning = message({
   vertex: field(1, text),
   level: field(2, number),
   short: field(3, bytes),

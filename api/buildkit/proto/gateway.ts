@@ -12,8 +12,10 @@ import {
   text,
   type ValueOf,
 } from '../../../daemon/base/wire/protobuf.ts';
+import { vertexWarning } from './control.ts';
 import { definition, platform, status, workerRecord } from './common.ts';
 import { stat } from './session.ts';
+import { sourcePolicy } from './source-policy.ts';
 
 /** Messages of `moby.buildkit.v1.frontend.LLBBridge` (frontend/gateway/pb/gateway.proto of BuildKit). */
 const ref = message({ id: field(1, text), def: optional(2, nested(definition)) });
@@ -45,6 +47,7 @@ export const gatewaySolveRequest = message({
   cacheImports: repeated(12, nested(cacheEntry)),
   frontendInputs: mappedIfThere(13, nested(definition)),
   evaluate: field(14, flag),
+  sourcePolicies: repeated(15, nested(sourcePolicy)),
 });
 export const gatewaySolveResponse = message({ oldRef: field(1, text), result: optional(3, nested(result)) });
 
@@ -58,8 +61,42 @@ export const resolveImageRequest = message({
   platform: optional(2, nested(platform)),
   resolveMode: field(3, text),
   logName: field(4, text),
+  sourcePolicies: repeated(8, nested(sourcePolicy)),
 });
-export const resolveImageResponse = message({ digest: field(1, text), config: field(2, bytes) });
+export const resolveImageResponse = message({
+  digest: field(1, text),
+  config: field(2, bytes),
+  /** What it has become by a policy. */
+  ref: field(3, text),
+});
+
+const source = message({ identifier: field(1, text), attrs: mapped(2, text) });
+export const resolveSourceRequest = message({
+  source: optional(1, nested(source)),
+  platform: optional(2, nested(platform)),
+  logName: field(3, text),
+  resolveMode: field(4, text),
+  git: optional(5, nested(message({ returnObject: field(1, flag) }))),
+  image: optional(
+    6,
+    nested(
+      message({
+        noConfig: field(1, flag),
+        attestationChain: field(2, flag),
+        resolveAttestations: repeated(3, text),
+      }),
+    ),
+  ),
+  http: optional(7, nested(message({ checksumRequest: optional(1, bytes) }))),
+  sourcePolicies: repeated(8, nested(sourcePolicy)),
+});
+export type ResolveSourceMessage = ValueOf<typeof resolveSourceRequest>;
+export const resolveSourceResponse = message({
+  source: optional(1, nested(source)),
+  image: optional(2, nested(message({ digest: field(1, text), config: field(2, bytes) }))),
+  git: optional(3, nested(message({ checksum: field(1, text), ref: field(2, text) }))),
+  http: optional(4, nested(message({ checksum: field(1, text), filename: field(2, text) }))),
+});
 
 const fileRange = message({ offset: field(1, number), length: field(2, number) });
 export const readFileRequest = message({
@@ -77,4 +114,6 @@ export const readDirResponse = message({ entries: repeated(1, nested(stat)) });
 export const statFileRequest = message({ ref: field(1, text), path: field(2, text) });
 export const statFileResponse = message({ stat: optional(1, nested(stat)) });
 export const evaluateRequest = message({ ref: field(1, text) });
+/** As it is told, but that it goes to nobody yet. */
+export const warnRequest = vertexWarning;
 export const inputsResponse = message({ definitions: mapped(1, nested(definition)) });

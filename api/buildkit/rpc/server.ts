@@ -7,6 +7,7 @@ import type { Logger } from '../../../daemon/base/logger.ts';
 import { batchesOf, flat, isSoonClosed, sendFrames } from './stream.ts';
 import { metadataOf, timeoutMsOf, type Metadata } from './metadata.ts';
 import { closeWithPeer } from './peer-end.ts';
+import { endWithoutPings } from './pings.ts';
 import { OK, statusOf, trailersOf, type RpcStatus } from './status.ts';
 
 /** A call that a client makes. It ends when its method resolves, with an error when that rejects. */
@@ -30,6 +31,8 @@ export interface RpcServerOptions {
   log: Logger;
   /** What an error of a method is to the client; its code and text by default. */
   statusOf?: (error: unknown) => RpcStatus;
+  /** Between two pings; who answers none of two is gone. */
+  pingMs?: number;
 }
 
 /** A connection that is served. */
@@ -62,6 +65,7 @@ export function serveRpc(connection: Duplex, options: RpcServerOptions): RpcServ
   });
   session.setLocalWindowSize(limits.rpcConnectionWindowBytes);
   closeWithPeer(connection);
+  endWithoutPings(session, options.pingMs ?? limits.rpcPingMs);
   session.on('error', (error) => options.log.debug({ err: error }, 'a gRPC connection broke'));
   session.on(
     'stream',

@@ -18,6 +18,7 @@ import {
   usageRecord,
   type SolveMessage,
 } from '../proto/control.ts';
+import { notImplemented } from '../../../daemon/base/errors.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import type { Metadata } from '../rpc/metadata.ts';
 import type { RpcMethod } from '../rpc/server.ts';
@@ -25,6 +26,7 @@ import { definitionOf, inputsOf } from './definition.ts';
 import { asBuild } from './errors.ts';
 import { historyMethods } from './history.ts';
 import { asItIs, streaming, unary } from './method.ts';
+import { policyOf } from './source-policy.ts';
 import { timestampOf, updateMessage } from './updates.ts';
 
 const NANOS_PER_MS = 1_000_000n;
@@ -93,7 +95,11 @@ export function workerMessage({
 }
 
 function solveOf(request: SolveMessage, metadata: Metadata): SolveRequest {
+  refuseOthers(request);
   const { ref, session, frontend, frontendAttrs, cache, entitlements, definition, frontendInputs } = request;
+  if (request.sourcePolicySession !== '') {
+    throw notImplemented('source policies of sessions (SourcePolicySession) are not supported');
+  }
   const old = request.exporter === '' ? [] : [{ type: request.exporter, attributes: request.exporterAttrs }];
   const exporters = request.exporters.map(({ type, attrs }) => ({ type, attributes: attrs }));
   return {
@@ -108,8 +114,21 @@ function solveOf(request: SolveMessage, metadata: Metadata): SolveRequest {
     ...definitionOf(definition),
     inputs: inputsOf(frontendInputs),
     isInternal: request.internal,
+    policies: request.sourcePolicy === undefined ? [] : [policyOf(request.sourcePolicy)],
     trace: traceParentOf(metadata),
   };
+}
+
+/** What newer clients ask for, and results would be others without. Throws not_implemented that names it. */
+function refuseOthers({ compatibilityVersion, proxyNetwork }: SolveMessage): void {
+  if (compatibilityVersion !== 0) {
+    throw notImplemented(
+      `compatibility-version ${compatibilityVersion} is not supported: no such version is`,
+    );
+  }
+  if (proxyNetwork) {
+    throw notImplemented('proxy-network is not supported: commands have the network itself');
+  }
 }
 
 /** `00-<trace>-<span>-<flags>` (https://www.w3.org/TR/trace-context). */

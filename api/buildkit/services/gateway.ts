@@ -1,14 +1,23 @@
 import { LLB_CAPABILITIES } from '../../types/build/capabilities.ts';
 import type { BuildkitPort } from '../../types/build/ports.ts';
 import { empty } from '../proto/common.ts';
-import { gatewaySolveRequest, gatewaySolveResponse, pongResponse, returnRequest } from '../proto/gateway.ts';
+import {
+  gatewaySolveRequest,
+  gatewaySolveResponse,
+  pongResponse,
+  returnRequest,
+  warnRequest,
+} from '../proto/gateway.ts';
 import type { RpcMethod } from '../rpc/server.ts';
 import { workerMessage } from './control.ts';
 import { asBuild, ReturnedError } from './errors.ts';
 import { buildOf } from './build-id.ts';
 import { definitionOf, inputsOf } from './definition.ts';
 import { unary } from './method.ts';
+import { sourceMethods } from './sources.ts';
+import { warningOf } from './updates.ts';
 import { returnedResults, sentRefs } from './gateway-results.ts';
+import { policyOf } from './source-policy.ts';
 import { resultMethods } from './results.ts';
 
 /** What clients may ask of a frontend, in BuildKit's words (frontend/gateway/pb/caps.go). */
@@ -16,6 +25,7 @@ const FRONTEND_CAPS = [
   'frontend.caps',
   'frontend.inputs',
   'gateway.evaluate',
+  'gateway.warnings',
   'proto.refarray',
   'readdir',
   'readfile',
@@ -26,10 +36,11 @@ const FRONTEND_CAPS = [
   'returnmap',
   'solve.base',
   'solve.inlinereturn',
+  'source.metaresolver',
   'statfile',
 ];
-/** What clients ask of the daemon besides: several outputs of one build. */
-const DAEMON_CAPS = ['exporter.multiple'];
+/** What clients ask of the daemon besides: several outputs of one build, and what is said of images. */
+const DAEMON_CAPS = ['exporter.image.attestations', 'exporter.multiple'];
 
 /** `moby.buildkit.v1.frontend.LLBBridge`, for clients that are frontends of their own builds. */
 export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
@@ -51,7 +62,14 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
         const { frontend, frontendOpt, definition, frontendInputs, allowResultReturn } = request;
         const inputs = inputsOf(frontendInputs);
         const cacheImports = request.cacheImports.map(({ type, attrs }) => ({ type, attributes: attrs }));
-        const asked = { frontend, options: frontendOpt, ...definitionOf(definition), inputs, cacheImports };
+        const asked = {
+          frontend,
+          options: frontendOpt,
+          ...definitionOf(definition),
+          inputs,
+          cacheImports,
+          policies: request.sourcePolicies.map((policy) => policyOf(policy)),
+        };
         const made = await asBuild(port.solveFrontend(buildOf(metadata), asked, signal));
         if (!allowResultReturn) {
           return { oldRef: made.ref };
@@ -62,13 +80,24 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
     [
       'Return',
       unary(returnRequest, empty, async ({ result, error }, { metadata, signal }) => {
+        const isByPlatform = (result?.refs?.refs.size ?? 0) > 0;
         const outcome =
-          error === undefined ? { results: returnedResults(result) } : { error: new ReturnedError(error) };
+          error === undefined
+            ? { results: returnedResults(result), isByPlatform }
+            : { error: new ReturnedError(error) };
         await port.returnResult(buildOf(metadata), outcome, signal);
         return {};
       }),
     ],
+    [
+      'Warn',
+      unary(warnRequest, empty, async (request, { metadata, signal }) => {
+        await port.warn(buildOf(metadata), warningOf(request), signal);
+        return {};
+      }),
+    ],
     ...resultMethods(port),
+    ...sourceMethods(port),
   ];
   return methods.map(([name, method]) => [`/moby.buildkit.v1.frontend.LLBBridge/${name}`, method]);
 }

@@ -21,6 +21,7 @@ import { buildOf } from './build-id.ts';
 import { messageOf } from './definition.ts';
 import { asBuild } from './errors.ts';
 import { unary } from './method.ts';
+import { policyOf } from './source-policy.ts';
 
 /** What a frontend asks of images and of results that it has had solved. Results are there when `Solve` answers. */
 export function resultMethods(port: BuildkitPort): [string, RpcMethod][] {
@@ -37,8 +38,16 @@ export function resultMethods(port: BuildkitPort): [string, RpcMethod][] {
       unary(resolveImageRequest, resolveImageResponse, async (request, { metadata, signal }) => {
         const { ref, platform, resolveMode, logName } = request;
         const mode = resolveMode === 'pull' ? 'pull' : 'local';
-        const question = { reference: ref, ...(platform && { platform }), mode, name: logName } as const;
-        return await asBuild(port.resolveImage(buildOf(metadata), question, signal));
+        const policies = request.sourcePolicies.map((policy) => policyOf(policy));
+        const question = {
+          reference: ref,
+          ...(platform && { platform }),
+          mode,
+          name: logName,
+          policies,
+        } as const;
+        const { reference, ...found } = await asBuild(port.resolveImage(buildOf(metadata), question, signal));
+        return { ...found, ref: reference };
       }),
     ],
     [

@@ -1,7 +1,9 @@
+import { invalidArgument } from '../../../daemon/base/errors.ts';
+import { limits } from '../../../daemon/base/limits.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import type { BuildUpdate, BuildVertex, BuildVertexStatus, BuildWarning } from '../../types/build/status.ts';
 import type { timestamp } from '../proto/common.ts';
-import { statusResponse } from '../proto/control.ts';
+import { statusResponse, type vertexWarning } from '../proto/control.ts';
 
 const NANOS = 1_000_000_000n;
 
@@ -48,17 +50,40 @@ function statusMessage({ id, vertex, current, total, at, started, completed }: B
   };
 }
 
-/** Clients show those of level 1. Each line is a range, as BuildKit's frontend has them. */
-function warningMessage({ vertex, short, detail, url, source, lines }: BuildWarning): object {
-  const numbers = Array.from({ length: lines.to - lines.from + 1 }, (_, at) => lines.from + at);
+/** Each line is a range, as BuildKit's frontend has them. */
+function warningMessage({ vertex, level = 1, short, detail, url, source, lines }: BuildWarning): object {
+  const numbers = lines.flatMap(({ from, to }) =>
+    Array.from({ length: to - from + 1 }, (_, at) => from + at),
+  );
+  const { filename, data, language = 'Dockerfile' } = source;
   return {
     vertex,
-    level: 1,
+    level,
     short: Buffer.from(short),
     detail: [Buffer.from(detail)],
     url,
-    info: { filename: source.filename, data: Buffer.from(source.data), language: 'Dockerfile' },
+    info: { filename, data: Buffer.from(data), language },
     ranges: numbers.map((line) => ({ start: { line }, end: { line } })),
+  };
+}
+
+/** What a client warns of. Throws invalid_argument for places that are none. */
+export function warningOf(message: ValueOf<typeof vertexWarning>): BuildWarning {
+  const { vertex, level, short, detail, url, info, ranges } = message;
+  const lines = ranges.map(({ start, end }) => ({ from: start.line, to: Math.max(start.line, end.line) }));
+  const count = lines.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  if (count > limits.warningLinesMax || lines.some(({ from }) => from < 0)) {
+    throw invalidArgument(`ranges: more than ${limits.warningLinesMax} lines, or none that there are`);
+  }
+  const { filename, data, language } = info;
+  return {
+    vertex,
+    level,
+    short: short.toString('utf8'),
+    detail: detail.join('\n'),
+    url,
+    source: { filename, data: data.toString('utf8'), language },
+    lines,
   };
 }
 

@@ -4,7 +4,7 @@ import type {
   FileQuestion,
   FileSending,
   GivenPacket,
-  GivenStat,
+  SentStat,
   SendTarget,
 } from '../../types/build/session.ts';
 import { bytesMessage } from '../proto/common.ts';
@@ -111,7 +111,7 @@ function encoded(given: GivenPacket): Buffer {
   }
 }
 
-function statOf(stat: GivenStat): NonNullable<Parameters<typeof packet.encode>[0]['stat']> {
+function statOf(stat: SentStat): NonNullable<Parameters<typeof packet.encode>[0]['stat']> {
   const { path, uid, gid, size, mtime, linkName, device, attributes } = stat;
   return {
     path: Buffer.from(path, 'latin1'),

@@ -2,7 +2,7 @@ import { EngineError, invalidArgument } from '../../../daemon/base/errors.ts';
 import type { FilePacket, FilesRequest, FileTransfer, SentStat } from '../../types/build/session.ts';
 import { PACKET, packet, type StatMessage } from '../proto/session.ts';
 import type { RpcClient, RpcConversation } from '../rpc/client.ts';
-import { permissionsOf, typeOf } from './go-mode.ts';
+import { deviceOf, permissionsOf, typeOf } from './go-mode.ts';
 
 const DIFF_COPY = '/moby.filesync.v1.FileSync/DiffCopy';
 
@@ -74,9 +74,10 @@ function decoded(encoded: Buffer): ReturnType<typeof packet.decode> {
 }
 
 function statOf(stat: StatMessage): SentStat {
+  const type = typeOf(stat.mode);
   return {
     path: stat.path.toString('latin1'),
-    type: typeOf(stat.mode),
+    type,
     mode: permissionsOf(stat.mode),
     uid: stat.uid,
     gid: stat.gid,
@@ -84,5 +85,8 @@ function statOf(stat: StatMessage): SentStat {
     mtime: stat.modTime,
     linkName: stat.linkName.toString('latin1'),
     attributes: stat.xattrs,
+    ...(type === 'device' && {
+      device: { kind: deviceOf(stat.mode), major: stat.devMajor, minor: stat.devMinor },
+    }),
   };
 }

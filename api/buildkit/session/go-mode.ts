@@ -1,4 +1,4 @@
-import type { GivenStat, SentStat } from '../../types/build/session.ts';
+import type { SentStat } from '../../types/build/session.ts';
 
 /** Bits of Go's FileMode, which is not that of Unix (https://pkg.go.dev/io/fs#FileMode). */
 const GO_MODE = {
@@ -13,7 +13,7 @@ const GO_MODE = {
 } as const;
 
 /** Of a file as Unix has it. Unsigned. */
-export function goMode({ type, mode, device }: Pick<GivenStat, 'type' | 'mode' | 'device'>): number {
+export function goMode({ type, mode, device }: Pick<SentStat, 'type' | 'mode' | 'device'>): number {
   return (
     (mode & 0o777) +
     (type === 'file' ? 0 : GO_MODE[type]) +
@@ -28,6 +28,11 @@ const TYPES = ['directory', 'symlink', 'device', 'fifo'] as const;
 
 export function typeOf(mode: number): SentStat['type'] {
   return TYPES.find((type) => has(mode, GO_MODE[type])) ?? 'file';
+}
+
+/** Of a device. */
+export function deviceOf(mode: number): 'character' | 'block' {
+  return has(mode, GO_MODE.character) ? 'character' : 'block';
 }
 
 /** As Unix has them, with set-user-id, set-group-id and sticky. */

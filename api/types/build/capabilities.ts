@@ -10,6 +10,7 @@ export const LLB_CAPABILITIES = [
   'exec.meta.network',
   'exec.meta.proxyenv',
   'exec.meta.removemountstubs.recursive',
+  'exec.meta.security',
   'exec.meta.setsdefaultpath',
   'exec.meta.ulimit',
   'exec.mount.bind',

@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream';
 import type { BuildDefinition } from './definition.ts';
 import type { HistoryPort } from './history.ts';
 import type { BuildSession, SentStat } from './session.ts';
-import type { BuildUpdate } from './status.ts';
+import type { SourcePolicy } from './source-policy.ts';
+import type { BuildUpdate, BuildWarning } from './status.ts';
 
 /** A cache outside the engine, as a client names it: `registry` with `ref`, `local` with `dest`. */
 export interface NamedCache {
@@ -28,6 +29,8 @@ export interface SolveRequest {
   inputs: ReadonlyMap<string, BuildDefinition>;
   /** A question of the client itself, of which nothing is kept. */
   isInternal: boolean;
+  /** Of all sources of the build. */
+  policies: readonly SourcePolicy[];
   /** What the client traces it by; undefined = it does not. */
   trace: TraceParent | undefined;
 }
@@ -45,6 +48,8 @@ export interface FrontendRequest {
   definition?: BuildDefinition;
   inputs: ReadonlyMap<string, BuildDefinition>;
   cacheImports?: readonly NamedCache[];
+  /** Besides those of the build. */
+  policies?: readonly SourcePolicy[];
 }
 
 /** A result of a build. */
@@ -66,6 +71,11 @@ export interface ReturnedResult {
   config?: Buffer;
 }
 
+/** What a client has made of its build: a result for each platform, the result, nothing, or an error. */
+export type ReturnedOutcome =
+  | { results: readonly ReturnedResult[]; isByPlatform: boolean }
+  | { error: Error };
+
 /** An image that a client asks for while it makes a graph. */
 export interface ImageQuestion {
   reference: string;
@@ -74,6 +84,29 @@ export interface ImageQuestion {
   mode: 'local' | 'pull';
   /** As progress shows it; `''` = by its name. */
   name: string;
+  /** Besides those of the build. */
+  policies: readonly SourcePolicy[];
+}
+
+/** A source that a client asks for while it makes a graph, as graphs name it. */
+export interface SourceQuestion extends Omit<ImageQuestion, 'reference'> {
+  source: { identifier: string; attrs: ReadonlyMap<string, string> };
+}
+
+/** What is known of it beside its files; `source`: what a policy has in its place. */
+export interface AnsweredSource {
+  source: SourceQuestion['source'];
+  image?: { digest: string; config: Buffer };
+  git?: { ref: string; commit: string };
+  http?: { digest: string; fileName: string };
+}
+
+export interface AnsweredImage {
+  /** What was asked for, or what a policy has in its place. */
+  reference: string;
+  /** Of its manifest; `''` = none is known. */
+  digest: string;
+  config: Buffer;
 }
 
 /** A build by POST /build?version=2. */
@@ -145,20 +178,13 @@ export interface BuildkitPort {
   /** Throws not_found where there is no such build, nor comes soon. */
   ping(ref: string, signal: AbortSignal): Promise<void>;
   solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult>;
-  /** What the client has made of it: a result for each platform, nothing, or an error. */
-  returnResult(
-    ref: string,
-    outcome: { results: readonly ReturnedResult[] } | { error: Error },
-    signal: AbortSignal,
-  ): Promise<void>;
+  returnResult(ref: string, outcome: ReturnedOutcome, signal: AbortSignal): Promise<void>;
+  /** Tells those who read the status of what the client warns of. Throws resource_exhausted. */
+  warn(ref: string, warning: BuildWarning, signal: AbortSignal): Promise<void>;
   /** Graphs that the client gave its own build as inputs, by name. */
   inputs(ref: string, signal: AbortSignal): Promise<ReadonlyMap<string, BuildDefinition>>;
-  /** `digest` of its manifest, `''` where none is known. */
-  resolveImage(
-    ref: string,
-    question: ImageQuestion,
-    signal: AbortSignal,
-  ): Promise<{ digest: string; config: Buffer }>;
+  resolveImage(ref: string, question: ImageQuestion, signal: AbortSignal): Promise<AnsweredImage>;
+  resolveSource(ref: string, question: SourceQuestion, signal: AbortSignal): Promise<AnsweredSource>;
   /** Of a result of the build, by its reference. Throws not_found. */
   readResult(
     ref: string,

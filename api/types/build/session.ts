@@ -77,6 +77,8 @@ export interface SentStat {
   /** Target of a symbolic link; of a file the earlier path that it is another name of; `''` = none. */
   linkName: string;
   attributes: ReadonlyMap<string, Buffer>;
+  /** Of a device. */
+  device?: { kind: 'character' | 'block'; major: number; minor: number };
 }
 
 export type FilePacket =
@@ -103,12 +105,7 @@ export interface SendTarget {
   facts: ReadonlyMap<string, string>;
 }
 
-/** Something that is sent to a client; a device has its numbers. */
-export interface GivenStat extends SentStat {
-  device?: { kind: 'character' | 'block'; major: number; minor: number };
-}
-
-export type GivenPacket = Exclude<FilePacket, { kind: 'stat' }> | { kind: 'stat'; stat: GivenStat };
+export type GivenPacket = Exclude<FilePacket, { kind: 'stat' }> | { kind: 'stat'; stat: SentStat };
 
 /** What a client that is sent files says: number `id` of the list is wanted; or it has all that it wants. */
 export type FileQuestion = { kind: 'wanted'; id: number } | { kind: 'finished' };

@@ -32,14 +32,17 @@ export interface BuildLog {
 /** What a client is told of its Dockerfile, though the build goes on. */
 export interface BuildWarning {
   vertex: string;
+  /** Clients show those of level 1; undefined = that. */
+  level?: number;
   /** In one line. */
   short: string;
   detail: string;
   /** Of a page that explains it; `''` = none. */
   url: string;
-  source: { filename: string; data: string };
+  /** `language` undefined: it is a Dockerfile. */
+  source: { filename: string; data: string; language?: string };
   /** Lines of the source, from 1, both ends included. */
-  lines: { from: number; to: number };
+  lines: readonly { from: number; to: number }[];
 }
 
 /** What is new since the last one. */

@@ -81,6 +81,20 @@ export const buildkitLimits = {
   llbMountsMax: 256,
   llbReadBytesMax: 15 * 1024 * 1024,
   llbEntriesMax: 100_000,
+  /** Lines of one warning of a client, and bytes of all that it warns of in one build. */
+  warningLinesMax: 10_000,
+  warningsBytesMax: 16 * 1024 * 1024,
+  /** Rules of a source policy, how often they convert one source, and how long its name may become by that. */
+  sourceRulesMax: 1_000,
+  sourceConversionsMax: 20,
+  sourceNameLengthMax: 8_192,
+  /** Files of a result that one statement is about: each is 150 bytes of it. */
+  attestedFilesMax: 200_000,
+  /** Statements of one scan of a result, and bytes of each, as BuildKit takes. */
+  attestationsMax: 1_000,
+  attestationBytesMax: 40 * 1024 * 1024,
+  /** Between two pings of a connection of calls: who answers none of two is gone. */
+  rpcPingMs: 30_000,
   /** A deadline that a client asks for beyond this is none. */
   rpcDeadlineMsMax: 2 ** 31 - 1,
 } as const;

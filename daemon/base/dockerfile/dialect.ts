@@ -11,6 +11,8 @@ export interface Dialect {
   flags: Readonly<Record<string, FlagKinds>>;
   /** A value may be left out: it is empty then. */
   hasEmptyFlags: boolean;
+  /** Instructions that may say nothing. */
+  mayBeEmpty: readonly string[];
   /** Here-documents are read; otherwise they are refused. */
   hasHeredocs: boolean;
   /** Two escape characters at the end of a line continue it, as one does. */

@@ -1,5 +1,8 @@
 import { invalidArgument } from '../errors.ts';
 
+/** Told without the place of its instruction by both builders. */
+export const NOT_ONLY_STRINGS = 'when using JSON array syntax, arrays must be comprised of strings only';
+
 /**
  * The strings of a JSON array; undefined where the text is none, and means itself. Throws invalid_argument for an array
  * of anything else. Pure.
@@ -19,7 +22,7 @@ export function jsonWords(text: string): string[] | undefined {
     return undefined;
   }
   if (!value.every((item) => typeof item === 'string')) {
-    throw invalidArgument('when using JSON array syntax, arrays must be comprised of strings only');
+    throw invalidArgument(NOT_ONLY_STRINGS);
   }
   return value;
 }

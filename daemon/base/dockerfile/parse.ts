@@ -1,4 +1,4 @@
-import { invalidArgument } from '../errors.ts';
+import { invalidArgument, isEngineError, type EngineError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Dialect } from './dialect.ts';
 import { isDirective, parseDirectives, type Directives } from './directives.ts';
@@ -11,6 +11,8 @@ export interface Dockerfile {
   instructions: readonly Instruction[];
   /** Last lines of instructions that have empty lines between continued ones. */
   emptyContinuations: readonly number[];
+  /** What is wrong with the first instruction that cannot be read: `instructions` ends before it. */
+  broken?: EngineError;
 }
 
 const NAMES = (
@@ -23,6 +25,18 @@ const NAMES = (
  * names the line, in the words of the dialect. Pure, one pass.
  */
 export function parseDockerfile(dialect: Dialect, text: string): Dockerfile {
+  const { broken, ...dockerfile } = parseReadable(dialect, text);
+  if (broken !== undefined) {
+    throw broken;
+  }
+  return dockerfile;
+}
+
+/**
+ * The same, where something is to be said of what stands before an instruction that cannot be read. What no line can be
+ * taken from is thrown here, too. Pure.
+ */
+export function parseReadable(dialect: Dialect, text: string): Dockerfile {
   if (Buffer.byteLength(text) > limits.dockerfileBytesMax) {
     throw invalidArgument(`the Dockerfile is larger than ${limits.dockerfileBytesMax} bytes`);
   }
@@ -36,6 +50,7 @@ export function parseDockerfile(dialect: Dialect, text: string): Dockerfile {
   const instructions: Instruction[] = [];
   const emptyContinuations: number[] = [];
   let comments: string[] = [];
+  let broken: EngineError | undefined;
   let next = 0;
   while (next < lines.length) {
     const joined = joinLines(dialect, lines, { start: next, escape: directives.escape });
@@ -59,13 +74,31 @@ export function parseDockerfile(dialect: Dialect, text: string): Dockerfile {
       refuseHeredocs(dialect, starts, { lines, next, line: joined.from });
     }
     const range = { from: joined.from, to: heredocs.length > 0 ? next : joined.to };
-    instructions.push({ ...parseInstruction(dialect, joined.text, range), heredocs, comments });
+    if (broken === undefined) {
+      const read = readable(() => parseInstruction(dialect, joined.text, range));
+      if (isEngineError(read)) {
+        broken = read;
+      } else {
+        instructions.push({ ...read, heredocs, comments });
+      }
+    }
     comments = [];
   }
-  if (instructions.length === 0) {
+  if (instructions.length === 0 && broken === undefined) {
     throw dialect.error(0, 'file with no instructions');
   }
-  return { directives, instructions, emptyContinuations };
+  return { directives, instructions, emptyContinuations, ...(broken !== undefined && { broken }) };
+}
+
+function readable(read: () => Instruction): Instruction | EngineError {
+  try {
+    return read();
+  } catch (error) {
+    if (isEngineError(error)) {
+      return error;
+    }
+    throw error;
+  }
 }
 
 /** One instruction on its own, as ONBUILD keeps it. Throws invalid_argument. Pure. */
@@ -75,7 +108,7 @@ export function parseInstruction(dialect: Dialect, text: string, lines: Lines): 
     throw dialect.error(lines.from, dialect.words.unknownInstruction(word, NAMES));
   }
   const { flags, rest } = takeFlags(dialect, name, { text: after, line: lines.from });
-  if (rest === '') {
+  if (rest === '' && !dialect.mayBeEmpty.includes(name)) {
     throw dialect.error(lines.from, `${name} requires at least one argument`);
   }
   const written = text.trim();

@@ -72,7 +72,7 @@ export const flag: Kind<boolean> = {
   wire: 0,
   empty: false,
   isEmpty: (value) => !value,
-  write: () => varint(1n),
+  write: () => varint(1),
   read: (raw) => varintOf(raw) !== 0n,
 };
 
@@ -81,7 +81,7 @@ export const number: Kind<number> = {
   wire: 0,
   empty: 0,
   isEmpty: (value) => value === 0,
-  write: (value) => varint(BigInt.asUintN(64, BigInt(value))),
+  write: (value) => (value >= 0 ? varint(value) : largeVarint(BigInt.asUintN(64, BigInt(value)))),
   read: (raw) => (raw.large === undefined ? raw.small : Number(BigInt.asIntN(64, raw.large))),
 };
 
@@ -90,7 +90,7 @@ export const long: Kind<bigint> = {
   wire: 0,
   empty: 0n,
   isEmpty: (value) => value === 0n,
-  write: (value) => varint(BigInt.asUintN(64, value)),
+  write: (value) => largeVarint(BigInt.asUintN(64, value)),
   read: (raw) => BigInt.asIntN(64, varintOf(raw)),
 };
 
@@ -99,7 +99,7 @@ export const id: Kind<string> = {
   wire: 0,
   empty: '0',
   isEmpty: (value) => value === '0',
-  write: (value) => varint(BigInt(value)),
+  write: (value) => largeVarint(BigInt(value)),
   read: (raw) => varintOf(raw).toString(),
 };
 
@@ -200,11 +200,33 @@ export function message<F extends Fields>(fields: F): Message<Values<F>> {
 
 function written<T>(fieldNumber: number, kind: Kind<T>, value: T): Buffer[] {
   const content = kind.write(value);
-  const tag = varint(BigInt(fieldNumber * 8 + kind.wire));
-  return kind.wire === 0 ? [tag, content] : [tag, varint(BigInt(content.length)), content];
+  const tag = varint(fieldNumber * 8 + kind.wire);
+  return kind.wire === 0 ? [tag, content] : [tag, varint(content.length), content];
 }
 
-function varint(value: bigint): Buffer {
+/** Numbers of one byte: all tags, most lengths. They are copied into each message. */
+const ONE_BYTE: readonly Buffer[] = Array.from({ length: 0x80 }, (_, value) => Buffer.from([value]));
+
+/** Of a whole number of at least 0. Most are small, and a build asks for thousands of files by theirs. */
+function varint(value: number): Buffer {
+  const one = ONE_BYTE[value];
+  if (one !== undefined) {
+    return one;
+  }
+  if (value >= 2 ** 28) {
+    return largeVarint(BigInt(value));
+  }
+  const out: number[] = [];
+  let rest = value;
+  while (rest > 0x7f) {
+    out.push((rest & 0x7f) | 0x80);
+    rest >>>= 7;
+  }
+  out.push(rest);
+  return Buffer.from(out);
+}
+
+function largeVarint(value: bigint): Buffer {
   const out: number[] = [];
   let rest = value;
   while (rest > 0x7fn) {

@@ -10,7 +10,7 @@ export interface BuilderSettings {
   gc: CollectPolicy;
   /** Which builds are remembered: so many of the newest, and others until this age. */
   history: { entriesMin: number; ageMs: number };
-  /** What builds may ask for: `network.host` unless it is forbidden, `security.insecure` where it is allowed. */
+  /** What builds may ask for: `network.host`, `device` unless forbidden, `security.insecure` where it is allowed. */
   entitlements: ReadonlySet<string>;
 }
 
@@ -21,7 +21,7 @@ const HISTORY = { entriesMin: limits.buildHistoryEntriesMin, ageMs: limits.build
 const DEFAULT: BuilderSettings = Object.freeze({
   gc: { isEnabled: true, defaults: NO_BOUNDS, rules: undefined },
   history: HISTORY,
-  entitlements: new Set(['network.host']),
+  entitlements: new Set(['network.host', 'device']),
 });
 
 const size = { type: 'string', pattern: SIZE.source };
@@ -57,7 +57,7 @@ const builder: Setting<BuilderSettings> = {
       maxAge: { anyOf: [{ type: 'string' }, { type: 'integer', minimum: 0 }] },
       maxEntries: { type: 'integer', minimum: 0 },
     }),
-    entitlements: object({ 'network-host': flag, 'security-insecure': flag }),
+    entitlements: object({ 'network-host': flag, 'security-insecure': flag, device: flag }),
   }),
   parse: (words) => {
     try {
@@ -111,6 +111,7 @@ function builderOf(all: Given): BuilderSettings {
     entitlements: new Set([
       ...(entitlements['network-host'] === false ? [] : ['network.host']),
       ...(entitlements['security-insecure'] === true ? ['security.insecure'] : []),
+      ...(entitlements['device'] === false ? [] : ['device']),
     ]),
   };
 }

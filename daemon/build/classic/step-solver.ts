@@ -118,6 +118,7 @@ function copies(work: StepWork & { kind: 'copy' }, inputs: (Vertex | undefined)[
       unpacks,
       keepsParents: false,
       exclude: [],
+      isClassic: true,
     });
   }
   return actions;

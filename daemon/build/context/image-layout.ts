@@ -21,6 +21,8 @@ export interface LayoutLoading {
 /** An image of a layout, whose layers are where they are. */
 export interface LayoutImage {
   config: ImageConfig;
+  /** The configuration as it is written. */
+  bytes: Buffer;
   layers: readonly RemoteLayer[];
   source: CacheSource;
 }
@@ -59,7 +61,8 @@ export async function findLayout(
   // It stays with its session: there is nothing to be given back.
   const source = clientSource(session.content(`oci:${store}`));
   const manifest = await findManifest(source, digest, { where, platform, signal });
-  const config = parseImageConfig(await source.blob(manifest.config, signal), where);
+  const bytes = await source.blob(manifest.config, signal);
+  const config = parseImageConfig(bytes, where);
   const { diffIds } = config;
   if (diffIds.length !== manifest.layers.length) {
     throw invalidArgument(
@@ -67,7 +70,7 @@ export async function findLayout(
     );
   }
   const layers = manifest.layers.map((layer, position) => ({ ...layer, diffId: diffIds[position] ?? '' }));
-  return { config, layers, source };
+  return { config, bytes, layers, source };
 }
 
 async function findManifest(

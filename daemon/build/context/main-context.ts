@@ -6,11 +6,15 @@ import { showUrl } from '../../../storage/downloads/download.ts';
 import { formatPlatform, hostPlatform } from '../../../storage/image/platform.ts';
 import type { Vertex as ShownVertex, Vertices } from '../control/vertices.ts';
 import { VertexProgress } from '../control/vertex-progress.ts';
-import { invalidArgument, invariant, unreachable } from '../../base/errors.ts';
+import { invalidArgument, invariant, notImplemented, unreachable } from '../../base/errors.ts';
 import { contextSource } from '../frontend/sources/remote.ts';
 import type { Vertex } from '../graph/op.ts';
 import type { UsedSource } from '../graph/used-source.ts';
+import type { GraphOwner } from '../llb/owner.ts';
 import { readGraph } from '../llb/read-graph.ts';
+import { convertOp } from '../policy/convert-graph.ts';
+import { evaluated } from '../policy/evaluate.ts';
+import type { SourceConversion } from '../policy/named-source.ts';
 import type { HeldTrees, KeptTree } from '../snapshots/held-trees.ts';
 import { BuildTree } from '../snapshots/tree.ts';
 import type { Solver } from '../solver/solver.ts';
@@ -30,6 +34,8 @@ export interface ContextLoading {
   signal: AbortSignal;
   /** Results of other builds and sources of the client, by name. */
   inputs: ReadonlyMap<string, BuildDefinition>;
+  /** What a policy of the client makes of sources. */
+  convert: SourceConversion;
   /** A context in the body of a request. */
   upload?: () => Promise<UploadedBody>;
 }
@@ -84,17 +90,21 @@ export async function loadContext(
         }
       });
     case 'http': {
-      const { url: address } = source;
+      const address = convertedUrl(source.url, build);
       const hash = createHash('sha256');
       const came = await stream(build, async (shown) => {
         return await receive(shown, showUrl(address), async (told) =>
           receiveUrl(build.spools, address, { signal, came: told, kindOf: () => 'either', hash }),
         );
       });
-      return { ...came, used: [{ kind: 'http', url, digest: `sha256:${hash.digest('hex')}` }] };
+      return { ...came, used: [{ kind: 'http', url: address.href, digest: `sha256:${hash.digest('hex')}` }] };
     }
     case 'git':
-      return await solved(build, { op: source.op, inputs: [], name: `[internal] load git source ${url}` });
+      return await solved(build, {
+        op: convertOp(source.op, ownerOf(build)),
+        inputs: [],
+        name: `[internal] load git source ${url}`,
+      });
     default:
       return unreachable(source);
   }
@@ -102,13 +112,37 @@ export async function loadContext(
 
 /** An input of the frontend as a vertex. Throws for a graph that is none. */
 export function inputOf(
-  { inputs, session, entitlements }: Pick<ContextLoading, 'inputs' | 'session' | 'entitlements'>,
+  build: Pick<ContextLoading, 'inputs' | 'session' | 'entitlements' | 'convert'>,
   name: string,
 ): Vertex | undefined {
-  const definition = inputs.get(name);
+  const definition = build.inputs.get(name);
+  return definition && readGraph(definition, ownerOf(build));
+}
+
+/** Whose graphs those of a build are. Pure. */
+export function ownerOf({
+  session,
+  entitlements,
+  convert,
+}: Pick<ContextLoading, 'session' | 'entitlements' | 'convert'>): GraphOwner {
   const { id, sharedKey } = session;
-  const platform = formatPlatform(hostPlatform());
-  return definition && readGraph(definition, { session: id, sharedKey, platform, entitlements });
+  return { session: id, sharedKey, platform: formatPlatform(hostPlatform()), entitlements, convert };
+}
+
+/** It is a file in any case. Throws in BuildKit's words, and not_implemented for what is none. */
+function convertedUrl(url: URL, { convert }: ContextLoading): URL {
+  const asked = { identifier: url.href, attrs: new Map([['http.filename', 'context']]) };
+  const converted = evaluated(asked, convert);
+  if (converted === asked) {
+    return url;
+  }
+  const { identifier, attrs } = converted;
+  const other = [...attrs].find(([name, value]) => asked.attrs.get(name) !== value);
+  if (other !== undefined || !/^https?:/.test(identifier) || !URL.canParse(identifier)) {
+    const what = other === undefined ? '' : ` with ${other.join('=')}`;
+    throw notImplemented(`context ${url.href}: it cannot become ${identifier}${what} by a source policy`);
+  }
+  return new URL(identifier);
 }
 
 /** What builds are told of the context: without what it leaves out. */

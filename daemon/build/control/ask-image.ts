@@ -1,4 +1,4 @@
-import type { ImageQuestion } from '../../../api/types/build/ports.ts';
+import type { AnsweredImage, ImageQuestion } from '../../../api/types/build/ports.ts';
 import type { BuildSession } from '../../../api/types/build/session.ts';
 import {
   canonicalRepository,
@@ -6,37 +6,41 @@ import {
   withDefaultTag,
 } from '../../../storage/references/reference.ts';
 import { formatPlatform, hostPlatform, parsePlatform } from '../../../storage/image/platform.ts';
+import { convertImage } from '../policy/evaluate.ts';
 import { findImage } from '../ops/image.ts';
 import type { BuildLayers } from '../ports.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { RunningBuild } from './running-build.ts';
 
-interface Asked {
+/** What images are asked for with. */
+export interface Asking {
   layers: BuildLayers;
   sessions: Sessions;
   session: BuildSession;
   running: RunningBuild;
+  signal: AbortSignal;
 }
 
 /** An image's configuration, for a client that makes a graph. The image stays until the build ends. */
 export async function askImage(
-  { layers, sessions, session, running }: Asked,
-  { reference: text, platform, mode, name }: ImageQuestion,
-): Promise<{ digest: string; config: Buffer }> {
+  { layers, sessions, session, running, signal }: Asking,
+  { reference: text, platform, mode, name, policies }: ImageQuestion,
+): Promise<AnsweredImage> {
   const parsed = withDefaultTag(parseReference(text));
   const { tag, digest } = parsed;
   const suffix = `${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`;
-  const reference = `${canonicalRepository(parsed)}${suffix}`;
+  const asked = `${canonicalRepository(parsed)}${suffix}`;
+  const reference = convertImage(asked, running.converting(policies));
   const { os, architecture, variant } = platform ?? { os: '', architecture: '', variant: '' };
-  const asked =
+  const machine =
     os === ''
       ? hostPlatform()
       : parsePlatform([os, architecture, variant].filter(Boolean).join('/'), 'platform');
-  const { vertices, signal } = running;
-  return await vertices.run(name || `[internal] load metadata for ${reference}`, async (vertex) => {
+  const { vertices } = running;
+  return await vertices.run(name || `[internal] load metadata for ${asked}`, async (vertex) => {
     const found = await findImage(
       { layers, sessions },
-      { reference, platform: formatPlatform(asked), mode },
+      { reference, platform: formatPlatform(machine), mode },
       {
         signal,
         sessions: () => [session.id],
@@ -46,6 +50,6 @@ export async function askImage(
       },
     );
     running.hold(found.pin);
-    return { digest: found.digest, config: found.config };
+    return { reference: reference === asked ? text : reference, digest: found.digest, config: found.config };
   });
 }

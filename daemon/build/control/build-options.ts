@@ -6,6 +6,7 @@ import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { inputOf } from '../context/main-context.ts';
 import { gitSource, httpSource, isGit, isHttp } from '../frontend/sources/remote.ts';
+import type { SourceConversion } from '../policy/named-source.ts';
 import type { HeldTrees } from '../snapshots/held-trees.ts';
 import type { ExecOp, HeldSource, LocalSource, Op } from '../graph/op.ts';
 import type { FrontendOptions } from './options.ts';
@@ -15,6 +16,7 @@ interface Given {
   platform: string;
   session: BuildSession;
   entitlements: readonly string[];
+  convert: SourceConversion;
   ignorePatterns: readonly string[];
   inputs: ReadonlyMap<string, BuildDefinition>;
   held: HeldTrees;
@@ -33,11 +35,13 @@ export function buildOptions(options: FrontendOptions, given: Given): BuildOptio
     args: options.args,
     labels: options.labels,
     buildPlatform: hostPlatform(),
-    targetPlatform: asker.platform === '' ? undefined : parsePlatform(asker.platform, 'platform'),
-    isMultiPlatform: options.platforms.length > 1,
+    targetPlatform:
+      asker.platform === '' ? undefined : parsePlatform(asker.platform, 'platform', { anySystem: true }),
+    isMultiPlatform: options.isMultiPlatform,
     context: asker.context ?? local(asker, options.contextName, asker.ignorePatterns),
     ignorePatterns: asker.ignorePatterns,
     contexts: new Map([...options.contexts].map(([name, value]) => [name, contextOf(name, value, asker)])),
+    isScanned: options.isScanned,
     noCache: options.noCache,
     pulls: options.pulls,
     // Who asks for the host's network for all of a build allows it.

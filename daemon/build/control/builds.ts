@@ -1,22 +1,24 @@
 import type { Readable } from 'node:stream';
 import type {
+  AnsweredImage,
+  AnsweredSource,
   BuildkitPort,
   BuildWorker,
   CachePruning,
   FrontendRequest,
   FrontendResult,
   ImageQuestion,
-  ReturnedResult,
+  ReturnedOutcome,
   SessionBuildRequest,
   SolveRequest,
+  SourceQuestion,
   UsageEntry,
 } from '../../../api/types/build/ports.ts';
 import type { BuildSession, SentStat } from '../../../api/types/build/session.ts';
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import type { HistoryPort } from '../../../api/types/build/history.ts';
-import type { BuildUpdate } from '../../../api/types/build/status.ts';
-import { parseImageConfig } from '../../../storage/image/image-config.ts';
-import { formatPlatform } from '../../../storage/image/platform.ts';
+import type { BuildUpdate, BuildWarning } from '../../../api/types/build/status.ts';
+import { formatPlatform, hostPlatform } from '../../../storage/image/platform.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
@@ -34,9 +36,10 @@ import { AllKept } from '../cache/all-kept.ts';
 import type { RecordCache } from '../cache/records.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import type { TreeReader } from '../ops/tree-reader.ts';
-import { askImage } from './ask-image.ts';
+import { askImage, type Asking } from './ask-image.ts';
 import type { ArchiveSpools } from '../context/archive.ts';
 import { Uploads, type UploadedBody } from '../context/uploads.ts';
+import { askSource } from '../llb/ask-source.ts';
 import { resultDefinition } from '../llb/result-definition.ts';
 import type { BuildEnd } from '../history/ports.ts';
 import type { BegunBuild, BuildHistory } from '../history/history.ts';
@@ -45,13 +48,17 @@ import { buildDockerfile } from './dockerfile.ts';
 import { readCacheExports } from './cache-options.ts';
 import { exportCaches } from './export-caches.ts';
 import { EndedBuilds } from './ended-builds.ts';
+import { readAttestations } from '../attest/asked.ts';
+import type { Attestation } from '../attest/statement.ts';
+import { refuseAttestations } from '../attest/attested-outputs.ts';
 import { exportAll } from '../export/export.ts';
-import { exportedImages, platformsOf } from '../export/exported-image.ts';
+import { exportedImages, platformOf, platformsOf } from '../export/exported-image.ts';
 import type { ExportDeps } from '../export/ports.ts';
 import { readOutputs, type Output } from '../export/read-outputs.ts';
 import { refuseOtherEntitlements } from './entitlements.ts';
 import { buildGraph } from '../llb/graph-build.ts';
 import { refusePlatforms } from '../export/refuse-platforms.ts';
+import { scanImage } from '../attest/scan-image.ts';
 import { RunningBuild, type BuildFacts } from './running-build.ts';
 
 export interface BuildsDeps {
@@ -114,9 +121,12 @@ export class Builds implements BuildkitPort {
     this.#refuseNames(outputs);
     const { frontend, attributes, definition } = request;
     refusePlatforms(attributes.get('platform'), outputs, caches.exports);
+    const attestations = readAttestations(attributes);
+    refuseAttestations(attestations, outputs);
     const isReturned = frontend === '' && definition === undefined;
-    const { ref, session, entitlements, inputs, isInternal } = request;
-    const facts = { ref, session, entitlements, caches, inputs };
+    const { ref, session, entitlements, inputs, isInternal, policies } = request;
+    const begun = { frontend, options: attributes };
+    const facts = { ref, session, entitlements, caches, inputs, policies, begun, attestations };
     return await this.#during(facts, isInternal ? undefined : request, signal, async (running) => {
       if (!isReturned) {
         await this.#frontend(running, {
@@ -152,35 +162,28 @@ export class Builds implements BuildkitPort {
 
   async solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult> {
     const running = await this.#find(ref, signal);
-    const abort = (): void => running.cancel('the client gave the build up');
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      return await this.#frontend(running, request);
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    // A question that is given up ends alone.
+    return await this.#frontend(running, request, { signal: AbortSignal.any([running.signal, signal]) });
   }
 
-  async returnResult(
-    ref: string,
-    outcome: { results: readonly ReturnedResult[] } | { error: Error },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async returnResult(ref: string, outcome: ReturnedOutcome, signal: AbortSignal): Promise<void> {
     (await this.#find(ref, signal)).return(outcome);
+  }
+
+  async warn(ref: string, warning: BuildWarning, signal: AbortSignal): Promise<void> {
+    (await this.#find(ref, signal)).vertices.warn(warning);
   }
 
   async inputs(ref: string, signal: AbortSignal): Promise<ReadonlyMap<string, BuildDefinition>> {
     return (await this.#find(ref, signal)).inputs;
   }
 
-  async resolveImage(
-    ref: string,
-    question: ImageQuestion,
-    signal: AbortSignal,
-  ): Promise<{ digest: string; config: Buffer }> {
-    const running = await this.#find(ref, signal);
-    const session = await this.#deps.sessions.get(running.session, running.signal);
-    return await askImage({ ...this.#deps, session, running }, question);
+  async resolveImage(ref: string, question: ImageQuestion, signal: AbortSignal): Promise<AnsweredImage> {
+    return await askImage(await this.#asking(ref, signal), question);
+  }
+
+  async resolveSource(ref: string, question: SourceQuestion, signal: AbortSignal): Promise<AnsweredSource> {
+    return await askSource(await this.#asking(ref, signal), question);
   }
 
   async readResult(
@@ -223,18 +226,21 @@ export class Builds implements BuildkitPort {
     const outputs = readOutputs(asked);
     this.#refuseNames(outputs);
     refusePlatforms(attributes.get('platform'), outputs, []);
+    const attestations = readAttestations(attributes);
+    refuseAttestations(attestations, outputs);
     const ref = id === '' ? `${session}:${this.#deps.clock.nowNano()}` : id;
     const begun = withResolvers<RunningBuild>();
-    const facts = { ref, session, entitlements: [], caches: { exports: [], imports: [] } };
-    const recorded = { ref, frontend: 'dockerfile.v0', attributes, exporters: asked, trace: undefined };
+    const request = { frontend: 'dockerfile.v0', options: attributes, inputs: new Map() };
+    const caches = { exports: [], imports: [] };
+    const facts = { ref, session, entitlements: [], policies: [], caches, begun: request, attestations };
+    const recorded = { ref, frontend: request.frontend, attributes, exporters: asked, trace: undefined };
     const image = this.#during(facts, recorded, signal, async (running) => {
       begun.resolve(running);
-      const request = { frontend: 'dockerfile.v0', options: attributes, inputs: new Map() };
       const upload = async (): Promise<UploadedBody> =>
         context === undefined || context === 'upload'
           ? await this.#uploads.take(ref, running.signal)
           : { body: context, [Symbol.dispose]: () => undefined };
-      await this.#frontend(running, request, context === undefined ? undefined : upload);
+      await this.#frontend(running, request, context === undefined ? {} : { upload });
       const { latest } = running;
       const told = running.respond(await this.#export(running, latest, outputs));
       return told.get('containerimage.digest') ?? '';
@@ -259,7 +265,7 @@ export class Builds implements BuildkitPort {
   async #frontend(
     running: RunningBuild,
     request: FrontendRequest,
-    upload?: () => Promise<UploadedBody>,
+    { upload, signal = running.signal }: { upload?: () => Promise<UploadedBody>; signal?: AbortSignal } = {},
   ): Promise<FrontendResult> {
     const { frontend, options, definition, inputs, cacheImports = [] } = request;
     if (frontend === '' && definition === undefined) {
@@ -269,7 +275,7 @@ export class Builds implements BuildkitPort {
       throw notImplemented(`frontend ${frontend} is not supported: only dockerfile.v0 is built in`);
     }
     running.asked = request;
-    const { vertices, signal } = running;
+    const { vertices } = running;
     const { sessions } = this.#deps;
     const session = await sessions.get(running.session, signal);
     cancelWith(session, running);
@@ -283,6 +289,7 @@ export class Builds implements BuildkitPort {
       entitlements,
       signal,
       inputs,
+      convert: running.converting(request.policies),
       ...named,
       ...(upload && { upload }),
     };
@@ -292,6 +299,13 @@ export class Builds implements BuildkitPort {
     }
     const made = await measured('builder', 'build', async () => await buildDockerfile(build, options));
     return 'image' in made ? this.#keep(running, made.image) : { ref: '', metadata: made.answer };
+  }
+
+  async #asking(ref: string, signal: AbortSignal): Promise<Asking & BuildsDeps> {
+    const running = await this.#find(ref, signal);
+    const either = AbortSignal.any([running.signal, signal]);
+    const session = await this.#deps.sessions.get(running.session, either);
+    return { ...this.#deps, session, running, signal: either };
   }
 
   /** Until the build ends, for its client and for other builds of it. */
@@ -320,7 +334,19 @@ export class Builds implements BuildkitPort {
     }
     const { exports, sessions } = this.#deps;
     const session = await sessions.get(id, signal);
-    return await exportAll(exports, exportedImages(image), outputs, { session, vertices, signal });
+    const platform = formatPlatform(hostPlatform());
+    const scans = new Map<BuiltImage, readonly Attestation[]>();
+    const { scan } = running;
+    if (scan !== undefined) {
+      for (const each of running.made) {
+        scans.set(each, await scanImage({ ...this.#deps, session, running }, each, scan));
+      }
+    }
+    const images = exportedImages(image, (each) => [
+      ...(scans.get(each) ?? []),
+      ...running.attestationsOf(each, platform),
+    ]);
+    return await exportAll(exports, images, outputs, { session, vertices, signal });
   }
 
   async #exportCaches(
@@ -337,11 +363,12 @@ export class Builds implements BuildkitPort {
 
   /** A build is there for as long as its work lasts. `recorded`: what is remembered of it; undefined = nothing. */
   async #during<T>(
-    { ref, ...facts }: BuildFacts & { ref: string },
+    facts: BuildFacts,
     recorded: BegunBuild | undefined,
     signal: AbortSignal,
     work: (running: RunningBuild) => Promise<T>,
   ): Promise<T> {
+    const { ref } = facts;
     if (ref === '') {
       throw invalidArgument('the build has no name (Ref)');
     }
@@ -407,10 +434,10 @@ export class Builds implements BuildkitPort {
 }
 
 function endOf({ vertices, response, made, asked }: RunningBuild): BuildEnd {
-  const images = made.map(({ config, sources }) => {
-    const { os, architecture, variant } = parseImageConfig(config, 'image');
-    return { platform: formatPlatform({ os, architecture, ...(variant !== '' && { variant }) }), sources };
-  });
+  const images = made.map(({ config, sources }) => ({
+    platform: formatPlatform(platformOf(config)),
+    sources,
+  }));
   return { updates: vertices.log.updates, response, asked, images };
 }
 
@@ -421,7 +448,7 @@ function refuseEntitlements(
   options: ReadonlyMap<string, string>,
 ): void {
   const all = options.get('force-network-mode') === 'host' ? [...asked, 'network.host'] : asked;
-  const refused = all.find((name) => !allowed.has(name));
+  const refused = all.find((name) => !allowed.has(name.replace(/^device=.*/s, 'device')));
   if (refused !== undefined) {
     throw new EngineError('forbidden', `entitlement ${refused} is not allowed (builder.entitlements)`);
   }

@@ -7,6 +7,8 @@ import { limits } from '../../base/limits.ts';
 import type { Contexts, ReceivedFiles } from '../session/contexts.ts';
 import type { TreeReader } from '../ops/tree-reader.ts';
 import type { Sessions } from '../session/sessions.ts';
+import { convertDirectory } from '../policy/evaluate.ts';
+import type { SourceConversion } from '../policy/named-source.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import { ignorePatterns } from './ignore-file.ts';
 import { refuseSyntax } from './options.ts';
@@ -20,6 +22,8 @@ export interface Loading {
   signal: AbortSignal;
   trees: TreeReader;
   sessions: Sessions;
+  /** What a policy of the client makes of sources. */
+  convert: SourceConversion;
 }
 
 /** A Dockerfile, and where it lies. */
@@ -117,7 +121,7 @@ function treeTexts(trees: TreeReader, tree: BuildTree): Texts {
 }
 
 async function receive(
-  { contexts, sessions, session: own, signal }: Loading,
+  { contexts, sessions, session: own, signal, convert }: Loading,
   vertex: Vertex,
   request: {
     directory: string;
@@ -126,6 +130,7 @@ async function receive(
   },
 ): Promise<Texts> {
   const other = request.localSessions.get(request.directory);
+  const directory = convertDirectory(request.directory, other ?? own.id, convert);
   const session = other === undefined ? own : await sessions.get(other, signal);
   const id = `transferring ${request.directory === 'dockerfile' ? 'dockerfile' : 'context'}:`;
   let current = 0;
@@ -133,7 +138,7 @@ async function receive(
     current += bytes;
     vertex.progress(id, { current });
   };
-  const { directory, followPaths } = request;
+  const { followPaths } = request;
   const whole = { directory, followPaths, includePatterns: [], excludePatterns: [], key: '', came };
   const received = await contexts.receive(session, whole, signal);
   vertex.progress(id, { current, isLast: true });

@@ -2,9 +2,9 @@ import type { NamedCache } from '../../../api/types/build/ports.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { BuildError, UnsupportedError } from '../../base/build-error.ts';
-import { invariant, isEngineError, type EngineError } from '../../base/errors.ts';
+import { invariant, isEngineError, notImplemented, type EngineError } from '../../base/errors.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
-import { parseDockerfile } from '../../base/dockerfile/parse.ts';
+import { parseReadable } from '../../base/dockerfile/parse.ts';
 import { BUILDKIT } from '../frontend/dialect.ts';
 import type { Answer } from '../frontend/answers/answer.ts';
 import { describeAnswer, REQUESTS } from '../frontend/answers/describe.ts';
@@ -17,6 +17,8 @@ import type { UsedSource } from '../graph/used-source.ts';
 import { findImage } from '../ops/image.ts';
 import { datedConfig } from '../export/dated-config.ts';
 import type { BuildLayers, BuiltImage } from '../ports.ts';
+import { convertGraph, convertOp } from '../policy/convert-graph.ts';
+import { convertImage } from '../policy/evaluate.ts';
 import type { Contexts } from '../session/contexts.ts';
 import type { RecordCache } from '../cache/records.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -26,7 +28,7 @@ import { isSource } from '../solver/reads.ts';
 import { buildOptions } from './build-options.ts';
 import { namedCaches, readCacheImports, type CacheExport, type CacheImport } from './cache-options.ts';
 import { loadLayout } from '../context/image-layout.ts';
-import type { ContextLoading } from '../context/main-context.ts';
+import { ownerOf, type ContextLoading } from '../context/main-context.ts';
 import { loadIgnore, refuseOtherSyntax, type Definition } from './definition.ts';
 import { loadSources, type LoadedSources } from './load-sources.ts';
 import type { TreeReader } from '../ops/tree-reader.ts';
@@ -85,7 +87,7 @@ export async function buildDockerfile(
     release(images);
     throw error;
   }
-  return { image: together(images) };
+  return { image: together(images, options.isMultiPlatform) };
 }
 
 /** For one platform; `''` = none is asked for. */
@@ -113,11 +115,11 @@ function isContext(used: UsedSource, { context }: LoadedSources): boolean {
   return used.kind === 'held' && used.id === context?.id;
 }
 
-/** The first of them, with the others; at least one. Pure. */
-function together(images: readonly BuiltImage[]): BuiltImage {
+/** The first of them, with the others; at least one. `isMap`: by their platforms. Pure. */
+function together(images: readonly BuiltImage[], isMap: boolean): BuiltImage {
   const [first, ...others] = images;
   invariant(first !== undefined, 'a build without a platform');
-  return others.length === 0 ? first : { ...first, others, [Symbol.dispose]: () => release(images) };
+  return !isMap ? first : { ...first, others, [Symbol.dispose]: () => release(images) };
 }
 
 /** A Dockerfile that is read. Images that it names are here, and held, until it is disposed of. */
@@ -143,12 +145,13 @@ class Reading implements Disposable {
 
   async graph(): Promise<BuildGraph> {
     return await this.#located(async () => {
-      const dockerfile = parseDockerfile(BUILDKIT, this.#definition.text);
+      const dockerfile = parseReadable(BUILDKIT, this.#definition.text);
       const lint = parseLintConfig(this.#check || dockerfile.directives.check);
       const warnings: LintWarning[] = [];
       try {
         const request = { dockerfile, options: this.#options, lint, readsAll: false, warnings };
-        return await makeGraph(request, this.#ports());
+        const graph = await makeGraph(request, this.#ports());
+        return { ...graph, tree: convertGraph(graph.tree, ownerOf(this.#build)) };
       } finally {
         tellWarnings(this.#build.vertices, this.#definition, warnings);
       }
@@ -177,7 +180,12 @@ class Reading implements Disposable {
         return found;
       },
       findLayout: async (layout, platform) => {
-        const { kept, ...found } = await loadLayout(this.#build, layout, platform);
+        const named = { kind: 'layout', ...layout, session: this.#build.session.id, platform: '' } as const;
+        const op = convertOp(named, ownerOf(this.#build));
+        if (op.kind !== 'layout') {
+          throw notImplemented(`oci-layout://${layout.store}: a source policy makes no layout of it`);
+        }
+        const { kept, ...found } = await loadLayout(this.#build, op, platform);
         this.#holds.push(kept);
         return found;
       },
@@ -202,11 +210,12 @@ class Reading implements Disposable {
 
 async function loadImage(
   build: DockerfileBuild,
-  { reference, platform, mode }: { reference: string; platform: Platform; mode: 'local' | 'pull' },
+  { reference: asked, platform, mode }: { reference: string; platform: Platform; mode: 'local' | 'pull' },
   holds: Disposable[],
 ): Promise<FoundImage> {
   const { vertices, layers, sessions, session, signal } = build;
-  return await vertices.run(`[internal] load metadata for ${reference}`, async (vertex) => {
+  const reference = convertImage(asked, build.convert);
+  return await vertices.run(`[internal] load metadata for ${asked}`, async (vertex) => {
     const context: Omit<RunContext, 'used'> = {
       signal,
       sessions: () => [session.id],
@@ -244,13 +253,15 @@ async function solveGraph(
 ): Promise<BuiltImage> {
   const { layers, vertices } = build;
   const { graph, isInline, imports, epochSeconds } = asked;
-  const { tree, image } = graph;
+  const { tree, image, scanned } = graph;
   const chain = chainOf(tree);
-  const progress = new VertexProgress(vertices, [tree]);
+  const beside = [...scanned.values()];
+  const progress = new VertexProgress(vertices, [tree, ...beside]);
   const warn = (short: string, detail: string): void => tellWarning(vertices, definition, { short, detail });
   let solved: Solved;
   try {
-    solved = await solveCached(build, chain, { progress, describe: commandText, imports, isInline, warn });
+    const how = { progress, describe: commandText, imports, isInline, warn, beside };
+    solved = await solveCached(build, chain, how);
   } catch (error) {
     throw isEngineError(error) ? failure(error, definition, progress) : error;
   }
@@ -265,9 +276,20 @@ async function solveGraph(
     ...(cache && { cache }),
     tree: trees.at(-1),
     sources,
+    recipe: {
+      target: tree,
+      file: definition,
+      baseLayers: baseLayersOf(chain, trees),
+      scanned: new Map([...scanned.keys()].map((name, position) => [name, solved.beside[position]])),
+    },
     epochSeconds,
     [Symbol.dispose]: () => release(held),
   };
+}
+
+/** Layers of the image that a chain begins with. Pure. */
+export function baseLayersOf([base]: readonly Vertex[], [tree]: readonly (BuildTree | undefined)[]): number {
+  return base?.op.kind === 'image' || base?.op.kind === 'layout' ? layersOfTree(tree).length : 0;
 }
 
 /** Of each operation of the chain, whether it has brought a layer, and when it was done. */
@@ -288,10 +310,14 @@ export function stepsOf(
 /** The error of a step, in BuildKit's words and with its place. */
 export function failure(
   error: EngineError,
-  { name, text }: Definition,
+  { name, text }: Pick<Definition, 'name' | 'text'>,
   progress: VertexProgress,
 ): BuildError {
-  const message = commandText(error) ?? error.message;
+  const said = commandText(error) ?? error.message;
+  // The step says it without these words, as with BuildKit.
+  const message = said.startsWith('failed to calculate checksum')
+    ? `failed to compute cache key: ${said}`
+    : said;
   return new BuildError(error.code, message, { cause: error, ...progress.failure(name, text) });
 }
 

@@ -1,7 +1,9 @@
 import type { NamedCache } from '../../../api/types/build/ports.ts';
 import { readEpoch } from '../export/read-outputs.ts';
+import { SCAN_ARGUMENTS } from '../frontend/stages/scanned.ts';
 import { UnsupportedError } from '../../base/build-error.ts';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
+import { isAttestation, readAttestations } from '../attest/asked.ts';
 import { cachesOfAttributes } from './cache-options.ts';
 
 /** What a client of BuildKit asks of the Dockerfile's frontend. */
@@ -27,6 +29,10 @@ export interface FrontendOptions {
   labels: ReadonlyMap<string, string>;
   /** `''` = that of this host. */
   platforms: readonly string[];
+  /** A result by platform, also where there is one alone. */
+  isMultiPlatform: boolean;
+  /** The result is looked through. */
+  isScanned: boolean;
   /** Stages whose results are made anew. */
   noCache: 'all' | readonly string[];
   pulls: boolean;
@@ -57,7 +63,7 @@ type Attributes = ReadonlyMap<string, string>;
 const YES = /^(?:1|t|true)$/i;
 
 /** What says only what the client can do, or is for records that are not kept. */
-const TOLD = new Set(['frontend.caps', 'build-arg:BUILDKIT_MULTI_PLATFORM', 'build-arg:BUILDKIT_BUILD_NAME']);
+const TOLD = new Set(['frontend.caps', 'build-arg:BUILDKIT_BUILD_NAME']);
 const TOLD_PREFIX = /^(?:vcs|sharedkey):/;
 
 /** What clients may ask of a frontend (frontend/dockerfile/builder/caps.go of BuildKit). */
@@ -88,6 +94,8 @@ const KNOWN = new Set([
   'cache-imports',
   'cache-from',
   'build-arg:BUILDKIT_CONTEXT_KEEP_GIT_DIR',
+  'build-arg:BUILDKIT_MULTI_PLATFORM',
+  'multi-platform',
 ]);
 
 /** Reads `FrontendAttrs`. Throws for each that is not honoured, by its name, and UnsupportedError. Pure. */
@@ -96,6 +104,7 @@ export function readOptions(attributes: Attributes): FrontendOptions {
   refuseCapabilities(attributes);
   const text = (name: string): string => attributes.get(name) ?? '';
   const noCache = attributes.get('no-cache');
+  const platforms = [...new Set(words(text('platform')))];
   const shmSize = text('shm-size');
   return {
     contextUrl: text('context'),
@@ -110,9 +119,18 @@ export function readOptions(attributes: Attributes): FrontendOptions {
     contextName: text('contextkey') || 'context',
     dockerfileName: text('dockerfilekey') || 'dockerfile',
     target: text('target'),
-    args: new Map([...prefixed(attributes, 'build-arg:')].filter(([name]) => !name.startsWith('BUILDKIT_'))),
+    args: new Map(
+      [...prefixed(attributes, 'build-arg:')].filter(
+        ([name]) => !name.startsWith('BUILDKIT_') || SCAN_ARGUMENTS.includes(name),
+      ),
+    ),
+    isScanned: readAttestations(attributes).scan !== undefined,
     labels: prefixed(attributes, 'label:'),
-    platforms: [...new Set(words(text('platform')))],
+    platforms,
+    isMultiPlatform: isMultiPlatform(
+      text('build-arg:BUILDKIT_MULTI_PLATFORM') || text('multi-platform'),
+      platforms,
+    ),
     noCache: noCache === undefined ? [] : noCache === '' ? 'all' : words(noCache),
     pulls: text('image-resolve-mode') === 'pull',
     network: text('force-network-mode'),
@@ -133,9 +151,6 @@ export function readOptions(attributes: Attributes): FrontendOptions {
 
 function refuse(attributes: Attributes): void {
   for (const [name, value] of attributes) {
-    if (name.startsWith('attest:')) {
-      throw notImplemented(`attestations are not supported: ${name.slice('attest:'.length)}`);
-    }
     if (name === 'build-arg:BUILDKIT_SYNTAX') {
       refuseSyntax(value);
     }
@@ -143,11 +158,28 @@ function refuse(attributes: Attributes): void {
       KNOWN.has(name) ||
       TOLD.has(name) ||
       TOLD_PREFIX.test(name) ||
+      isAttestation(name) ||
       /^(?:build-arg|label|context|input|input-metadata|local-sessionid):/.test(name);
     if (!isRead && value !== '') {
       throw notImplemented(`option ${name}=${value} of the frontend dockerfile.v0 is not supported yet`);
     }
   }
+}
+
+/** Throws invalid_argument, in BuildKit's words. */
+function isMultiPlatform(said: string, platforms: readonly string[]): boolean {
+  const isSeveral = platforms.length > 1;
+  if (said === '') {
+    return isSeveral;
+  }
+  if (!/^(?:1|t|true|0|f|false)$/i.test(said)) {
+    throw invalidArgument(`invalid boolean value for multi-platform: ${said}`);
+  }
+  const isAsked = YES.test(said);
+  if (!isAsked && isSeveral) {
+    throw invalidArgument('conflicting config: returning multiple target platforms is not allowed');
+  }
+  return isAsked;
 }
 
 /** What a client asks for must be known; `+forward` is for frontends that hand on to others. */

@@ -4,14 +4,21 @@ import type {
   FrontendResult,
   NamedCache,
   ResultRef,
-  ReturnedResult,
+  ReturnedOutcome,
 } from '../../../api/types/build/ports.ts';
+import type { SourcePolicy } from '../../../api/types/build/source-policy.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
 import { formatPlatform } from '../../../storage/image/platform.ts';
 import { allOf, platformOf } from '../export/exported-image.ts';
+import type { AskedAttestations, AskedScan } from '../attest/asked.ts';
+import { attestationsOf } from '../attest/attestations.ts';
+import type { Attestation } from '../attest/statement.ts';
+import { shownAttributes } from '../history/shown-attributes.ts';
 import type { BuiltImage } from '../ports.ts';
+import { conversionBy } from '../policy/conversion.ts';
+import type { SourceConversion } from '../policy/named-source.ts';
 import type { CacheExport } from './cache-options.ts';
 import { Vertices } from './vertices.ts';
 
@@ -27,11 +34,18 @@ export interface BuildCaches {
 }
 
 export interface BuildFacts {
+  /** Chosen by the client. */
+  ref: string;
   session: string;
   entitlements: readonly string[];
   caches: BuildCaches;
+  policies: readonly SourcePolicy[];
   /** Graphs that a client has given itself, as the frontend of its build; undefined = none. */
   inputs?: ReadonlyMap<string, BuildDefinition>;
+  /** What is asked for at its beginning: clients that are frontends ask for the same again. */
+  begun: Pick<FrontendRequest, 'frontend' | 'options'>;
+  /** What is to be said of its result. */
+  attestations: AskedAttestations;
 }
 
 /** One build from its beginning to its end: what it reports, what it has made so far, and how it is stopped. */
@@ -43,6 +57,10 @@ export class RunningBuild {
   readonly entitlements: readonly string[];
   readonly caches: BuildCaches;
   readonly inputs: ReadonlyMap<string, BuildDefinition>;
+  readonly #policies: readonly SourcePolicy[];
+  readonly #facts: BuildFacts;
+  readonly #clock: Pick<Clock, 'nowNano'>;
+  readonly #createdNano: bigint;
   readonly #stop = new AbortController();
   readonly #results = new Map<string, BuiltImage>();
   readonly #held: Disposable[] = [];
@@ -55,9 +73,14 @@ export class RunningBuild {
   #latest: BuiltImage | undefined;
   readonly #returned = withResolvers<BuiltImage | undefined>();
 
-  constructor({ session, entitlements, caches, inputs }: BuildFacts, clock: Clock) {
+  constructor(facts: BuildFacts, clock: Clock) {
+    const { session, entitlements, caches, inputs, policies } = facts;
+    this.#facts = facts;
+    this.#clock = clock;
+    this.#createdNano = clock.nowNano();
     this.session = session;
     this.caches = caches;
+    this.#policies = policies;
     this.inputs = inputs ?? new Map();
     this.entitlements = entitlements;
     this.vertices = new Vertices(clock);
@@ -72,6 +95,11 @@ export class RunningBuild {
 
   cancel(why: string): void {
     this.#stop.abort(new EngineError('canceled', why));
+  }
+
+  /** What policies of the build, and further ones, make of sources. Throws invalid_argument for one that is none. */
+  converting(more: readonly SourcePolicy[] = []): SourceConversion {
+    return conversionBy([...this.#policies, ...more]);
   }
 
   /** Keeps an image until the build ends, for a client that will return it. */
@@ -89,7 +117,7 @@ export class RunningBuild {
       return [formatPlatform(platformOf(each.config)), { ref, ...(definition && { definition }) }];
     });
     const [first] = kept;
-    if (first !== undefined && kept.length === 1) {
+    if (first !== undefined && image.others === undefined) {
       return { ...first[1], metadata: new Map([[CONFIG, image.config]]) };
     }
     const configs = kept.map(([name], at) => [`${CONFIG}/${name}`, all[at]?.config ?? NONE] as const);
@@ -103,13 +131,32 @@ export class RunningBuild {
     return this.response;
   }
 
+  /** How its images are looked through; undefined = they are not. */
+  get scan(): AskedScan | undefined {
+    return this.#facts.attestations.scan;
+  }
+
+  /** What is to be said of an image that it has made, on this platform. */
+  attestationsOf(image: BuiltImage, platform: string): Attestation[] {
+    const { ref, begun, attestations } = this.#facts;
+    const { frontend, options } = this.asked ?? begun;
+    return attestationsOf(image, attestations, {
+      ref,
+      frontend,
+      attributes: shownAttributes(options),
+      platform,
+      createdNano: this.#createdNano,
+      completedNano: this.#clock.nowNano(),
+    });
+  }
+
   /** What was kept last. */
   get latest(): BuiltImage | undefined {
     return this.#latest;
   }
 
   /** The client has decided what the build's result is. Throws invalid_argument for what is none. */
-  return(outcome: { results: readonly ReturnedResult[] } | { error: Error }): void {
+  return(outcome: ReturnedOutcome): void {
     if ('error' in outcome) {
       this.#returned.reject(outcome.error);
       return;
@@ -122,7 +169,13 @@ export class RunningBuild {
       return config === undefined ? image : (image.configured?.(config) ?? image);
     });
     const [first, ...others] = images;
-    this.#returned.resolve(first && (others.length === 0 ? first : { ...first, others }));
+    if (first === undefined) {
+      this.#returned.resolve(undefined);
+      return;
+    }
+    // What it was made with need not be returned.
+    const { others: _, ...alone } = first;
+    this.#returned.resolve(outcome.isByPlatform ? { ...alone, others } : alone);
   }
 
   /** What was kept by this reference. Throws not_found. */

@@ -27,6 +27,7 @@ interface Solving {
 /** What was solved, held until it is disposed of. */
 export interface Solved {
   trees: readonly (BuildTree | undefined)[];
+  beside: readonly (BuildTree | undefined)[];
   /** For caches elsewhere; undefined = nobody wants it. */
   cache: BuiltCache | undefined;
   /** For the configuration of the image; empty = it is not wanted there. */
@@ -44,6 +45,8 @@ export async function solveCached(
   asked: Required<Pick<SolveRequest, 'progress' | 'describe'>> & {
     imports: readonly CacheImport[];
     isInline: boolean;
+    /** What is wanted besides. */
+    beside: readonly (Vertex | undefined)[];
     warn: (text: string, detail: string) => void;
   },
 ): Promise<Solved> {
@@ -52,7 +55,7 @@ export async function solveCached(
   const isInline = asked.isInline || cacheExports.some(({ type }) => type === 'inline');
   const gathered = isInline || cacheExports.length > 0 ? new Gathered() : undefined;
   const sources: UsedSource[] = [];
-  const trees = await solver.solve(chain, {
+  const all = await solver.solve([...chain, ...asked.beside], {
     session: session.id,
     progress: asked.progress,
     describe: asked.describe,
@@ -61,15 +64,17 @@ export async function solveCached(
     ...(open.imports && { imports: open.imports }),
     ...(gathered && { keyed: gathered.keyed }),
   });
+  const trees = all.slice(0, chain.length);
   const results = gathered?.hold(records, open.imports);
   const imageLayers = layersOfTree(trees.at(-1));
   const cache = results && { document: results.document, elsewhere: results.elsewhere, imageLayers };
   return {
     trees,
+    beside: all.slice(chain.length),
     sources,
     cache,
     inlineCache: isInline && cache ? inlineOf(cache, layers) : Buffer.alloc(0),
-    held: [...trees, results],
+    held: [...all, results],
   };
 }
 

@@ -20,7 +20,7 @@ export function tellWarnings(
     detail: rule.description,
     url: rule.url,
     source,
-    lines,
+    lines: [lines],
   }));
   const fresh = all.filter(({ short }) => !before.has(short));
   told.set(definition, new Set([...before, ...all.map(({ short }) => short)]));
@@ -36,5 +36,5 @@ export function tellWarning(
   { short, detail }: { short: string; detail: string },
 ): void {
   const source = { filename: name, data: text };
-  log.add({ warnings: [{ vertex, short, detail, url: '', source, lines: { from: 1, to: 1 } }] });
+  log.add({ warnings: [{ vertex, short, detail, url: '', source, lines: [{ from: 1, to: 1 }] }] });
 }

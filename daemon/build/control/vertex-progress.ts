@@ -1,5 +1,6 @@
 import type { SourcePlace } from '../../base/build-error.ts';
 import type { Vertex } from '../graph/op.ts';
+import { inOrder } from '../graph/unify.ts';
 import type { LogStream, SolveProgress, VertexWork } from '../solver/ports.ts';
 import type { Vertex as ShownVertex, Vertices } from './vertices.ts';
 
@@ -76,21 +77,6 @@ export class VertexProgress implements SolveProgress {
 /** Clients see the command alone. */
 function isPart({ op }: Vertex): boolean {
   return op.kind === 'result';
-}
-
-/** Each vertex once, inputs first. By a list: a Dockerfile may have thousands of steps. Pure. */
-export function inOrder(targets: readonly (Vertex | undefined)[]): Vertex[] {
-  const done = new Set<Vertex>();
-  const open = targets.flatMap((vertex) => vertex ?? []).toReversed();
-  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
-    const missing = top.inputs.flatMap((input) => (input === undefined || done.has(input) ? [] : [input]));
-    if (missing.length === 0) {
-      done.add(top);
-      open.pop();
-    }
-    open.push(...missing.toReversed());
-  }
-  return [...done];
 }
 
 /** What a result stands on, from the base on: the trees at position 0. Pure. */

@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { BuildVertex } from '../../../api/types/build/status.ts';
+import type { BuildVertex, BuildWarning } from '../../../api/types/build/status.ts';
+import { EngineError } from '../../base/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { StatusLog } from './status-log.ts';
 
 const CLIPPED = Buffer.from('\n[output clipped: the step printed more than is kept]\n');
+/** About what a warning takes beside its texts. */
+const WARNING_BYTES = 256;
+const RANGE_BYTES = 32;
 /** Least time between two tellings of the same progress. */
 const PROGRESS_MS = 100;
 
@@ -14,6 +18,7 @@ export class Vertices {
   readonly clock: Clock;
   readonly #open = new Set<Vertex>();
   #count = 0;
+  #warnedBytes = 0;
   /** Of output, over all steps. */
   loggedBytes = 0;
 
@@ -44,6 +49,18 @@ export class Vertices {
       vertex.fail(error instanceof Error ? error.message : String(error));
       throw error;
     }
+  }
+
+  /** What a client warns of. Throws resource_exhausted for more than is kept. */
+  warn(warning: BuildWarning): void {
+    const { vertex, short, detail, url, source, lines } = warning;
+    const texts = [vertex, short, detail, url, source.filename, source.data, source.language ?? ''];
+    const bytes = texts.reduce((sum, { length }) => sum + length, WARNING_BYTES + lines.length * RANGE_BYTES);
+    if (this.#warnedBytes + bytes > limits.warningsBytesMax) {
+      throw new EngineError('resource_exhausted', `warnings of more than ${limits.warningsBytesMax} bytes`);
+    }
+    this.#warnedBytes += bytes;
+    this.log.add({ warnings: [warning] });
   }
 
   /** Nothing more comes: what was under way was canceled. */

@@ -47,8 +47,11 @@ export function annotationsOf(
 }
 
 /** Throws invalid_argument for annotations of what a result does not have. Pure. */
-export function refuseAnnotations(all: readonly Annotation[], platforms: readonly Platform[]): void {
-  if (platforms.length === 1 && all.some(({ place }) => place.startsWith('index'))) {
+export function refuseAnnotations(
+  all: readonly Annotation[],
+  { platforms, isIndex }: { platforms: readonly Platform[]; isIndex: boolean },
+): void {
+  if (!isIndex && all.some(({ place }) => place.startsWith('index'))) {
     throw invalidArgument('index annotations not supported for single platform export');
   }
   const known = platforms.map((each) => formatPlatform(each));

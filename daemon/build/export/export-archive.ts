@@ -11,6 +11,7 @@ import type { Vertex } from '../control/vertices.ts';
 import { annotationsOf } from './annotations.ts';
 import { descriptorFact } from './descriptor-fact.ts';
 import type { ExportedImage } from './exported-image.ts';
+import { imageStatements } from '../attest/image-statements.ts';
 import { sendTarball, type ExportTo } from './export-files.ts';
 import type { ExportDeps } from './ports.ts';
 import { putImages } from './put-images.ts';
@@ -30,9 +31,10 @@ export async function exportArchive(
   const names = output.names.map((name) => fullName(name));
   return await to.vertices.run(`exporting to ${format} image format`, async (vertex) => {
     vertex.progress('exporting layers', {});
+    const named = { ...output, names };
     const root = isTar
-      ? await sendArchive(deps, images, { ...output, names }, { ...to, vertex })
-      : await fillDirectory(deps, images, output, { ...to, vertex });
+      ? await sendArchive(deps, images, named, { ...to, vertex })
+      : await fillDirectory(deps, images, named, { ...to, vertex });
     vertex.progress('exporting layers', { isLast: true });
     const [first] = images;
     return new Map([
@@ -53,7 +55,8 @@ async function sendArchive(
   { vertex, ...to }: ExportTo & { vertex: Vertex },
 ): Promise<OciDescriptor | undefined> {
   let last: OciDescriptor | undefined;
-  const given = images.map(({ layerIds, config, platform }) => {
+  const given = images.map((image) => {
+    const { layerIds, config, platform, isByPlatform } = image;
     const diffIds = layers.diffIds(layerIds);
     const opened = layerIds.map((layerId, position) => ({
       diffId: diffIds[position] ?? '',
@@ -65,13 +68,15 @@ async function sendArchive(
       compression,
       isOci,
       platform,
+      isByPlatform,
       annotations: annotationsOf(annotations, 'manifest', platform),
       descriptorAnnotations: annotationsOf(annotations, 'manifest-descriptor', platform),
+      statements: (digest: string) => imageStatements(image, { names, digest }),
     };
   });
   const told = (kind: string, descriptor: OciDescriptor): void => {
     vertex.progress(`exporting ${kind} ${descriptor.digest}`, { isLast: true });
-    last = kind === 'config' ? last : descriptor;
+    last = kind === 'manifest' || kind === 'manifest list' ? descriptor : last;
   };
   const archive = ociArchive(given, {
     names,
@@ -88,13 +93,14 @@ async function sendArchive(
 async function fillDirectory(
   deps: ExportDeps,
   images: readonly ExportedImage[],
-  { layers: format, annotations }: ArchiveOutput,
+  { names, layers: format, annotations }: ArchiveOutput,
   { session, vertex, signal }: ExportTo & { vertex: Vertex },
 ): Promise<OciDescriptor> {
   using target = clientTarget(session.content(STORE), deps.caches);
   return await putImages(deps, target, images, {
     format,
     annotations,
+    names,
     isByDigest: true,
     told: (kind, digest) => vertex.progress(`exporting ${kind} ${digest}`, { isLast: true }),
     signal,

@@ -6,6 +6,7 @@ import type { Vertex, Vertices } from '../control/vertices.ts';
 import type { ExportedImage } from './exported-image.ts';
 import type { ExportDeps } from './ports.ts';
 import { sendFiles } from './send-files.ts';
+import { placeStatements, type StatementFiles } from './statement-files.ts';
 import type { FilesOutput } from './read-outputs.ts';
 import { treesTar, type TarredTree } from './tree-tar.ts';
 
@@ -24,9 +25,9 @@ export async function exportFiles(
   { session, target, vertices, signal }: ExportTo,
 ): Promise<void> {
   const name = kind === 'local' ? 'exporting to client directory' : 'exporting to client tarball';
-  const trees = treesOf(images, isSplit);
   await vertices.run(name, async (vertex) => {
-    const tar = treesTar(deps, trees);
+    await using placed = await placedTrees(deps, treesOf(images, isSplit), signal);
+    const tar = treesTar(deps, placed.trees);
     if (kind === 'tar') {
       await sendTarball({ session, target, signal }, tar, vertex);
       return;
@@ -42,16 +43,41 @@ export async function exportFiles(
   });
 }
 
+type AttestedTree = TarredTree & Pick<ExportedImage, 'attestations'>;
+
+/** Trees with what is said of them among their files, until that is disposed of. */
+async function placedTrees(
+  deps: ExportDeps,
+  trees: readonly AttestedTree[],
+  signal: AbortSignal,
+): Promise<AsyncDisposable & { trees: TarredTree[] }> {
+  const placed: StatementFiles[] = [];
+  const remove = async (): Promise<void> => {
+    await Promise.all(placed.map((each) => each[Symbol.asyncDispose]()));
+  };
+  try {
+    for (const { attestations, ...tree } of trees) {
+      placed.push(await placeStatements(deps, tree, { attestations, signal }));
+    }
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  const made = trees.map((tree, position) => ({ ...tree, top: placed[position]?.directory }));
+  return { trees: made, [Symbol.asyncDispose]: remove };
+}
+
 /** In the order of their folders. Throws not_implemented for several that would be one. Pure. */
-function treesOf(images: readonly ExportedImage[], isSplit: boolean): TarredTree[] {
-  const isOne = images.length === 1;
-  if (!isOne && !isSplit) {
+function treesOf(images: readonly ExportedImage[], isSplit: boolean): AttestedTree[] {
+  const isOne = images.every(({ isByPlatform }) => !isByPlatform);
+  if (images.length > 1 && !isSplit) {
     throw notImplemented('platform-split=false is not supported for several platforms at once');
   }
   return images
-    .map(({ layerIds, platform, epochSeconds }) => ({
+    .map(({ layerIds, platform, epochSeconds, attestations }) => ({
+      attestations,
       layerIds,
-      folder: isOne ? undefined : formatPlatform(platform).replaceAll('/', '_'),
+      folder: isOne || !isSplit ? undefined : formatPlatform(platform).replaceAll('/', '_'),
       mtime: epochSeconds === undefined ? undefined : { seconds: epochSeconds, nanoseconds: 0 },
     }))
     .toSorted((a, b) => ((a.folder ?? '') < (b.folder ?? '') ? -1 : 1));

@@ -20,7 +20,8 @@ interface ImageTo {
 
 /**
  * Makes the image in the store, with its names, and gives it to their registries where that is asked for; answers what
- * the client is told. Several platforms go to registries alone. What was made stays where a push fails.
+ * the client is told. Several platforms go to registries alone, and so does what is said of an image. What was made
+ * stays where a push fails.
  */
 export async function exportImage(
   deps: ExportDeps,
@@ -38,6 +39,9 @@ export async function exportImage(
     invariant(image !== undefined, 'a result without an image');
     const isOne = images.length === 1;
     const isStored = output.isStored === true || (output.isStored === 'usual' && isOne);
+    if (isStored && image.platform.os !== 'linux') {
+      throw invalidArgument('operating system is not supported');
+    }
     const full = isStored ? await store(deps, image, output, vertex) : names;
     const pushed =
       push === 'none'
@@ -93,11 +97,16 @@ async function pushAll(
 async function pushOne(
   deps: ExportDeps,
   images: readonly ExportedImage[],
-  { push, layers: format, annotations, isStored }: ImageOutput & { isStored: boolean },
+  { push, names, layers: format, annotations, isStored }: ImageOutput & { isStored: boolean },
   { session, signal, name, vertex }: ImageTo & { name: string; vertex: Vertex },
 ): Promise<Pushed> {
   const options = registryOptions({ session, signal });
-  const isUsual = !format.isOci && !format.isForced && annotations.length === 0;
+  const isUsual =
+    !format.isOci &&
+    !format.isForced &&
+    annotations.length === 0 &&
+    images.every(({ isByPlatform }) => !isByPlatform) &&
+    images.every(({ attestations }) => attestations.length === 0);
   if (push === 'names' && isStored && isUsual) {
     // As `docker push` does it: what is there is known to be, and the image has the digest.
     return { digest: await deps.layers.push(name, options), descriptor: undefined };
@@ -106,6 +115,7 @@ async function pushOne(
   const descriptor = await putImages(deps, target, images, {
     format,
     annotations,
+    names,
     isByDigest: push === 'digest',
     told: (kind, digest) => vertex.progress(`exporting ${kind} ${digest}`, { isLast: true }),
     signal,

@@ -1,4 +1,4 @@
-import type { GivenStat } from '../../../api/types/build/session.ts';
+import type { SentStat } from '../../../api/types/build/session.ts';
 import { normalizeName } from '../../../storage/tar/names.ts';
 import type { TarMember, TarSink } from '../../../storage/tar/parser.ts';
 import { timeNano } from './time-nano.ts';
@@ -14,7 +14,7 @@ export class FileListing implements TarSink {
   /** Of regular files, by their numbers. */
   readonly ranges = new Map<number, FileRange>();
   #count = 0;
-  #pending: GivenStat[] = [];
+  #pending: SentStat[] = [];
 
   /** How many there are so far. */
   get count(): number {
@@ -22,7 +22,7 @@ export class FileListing implements TarSink {
   }
 
   /** What has come since the last call. */
-  take(): GivenStat[] {
+  take(): SentStat[] {
     const pending = this.#pending;
     this.#pending = [];
     return pending;
@@ -50,7 +50,7 @@ export class FileListing implements TarSink {
 }
 
 /** A further name of a file is a file with the earlier name. Its size is left out, as BuildKit does. */
-function statOf(member: TarMember): GivenStat {
+function statOf(member: TarMember): SentStat {
   const { type, mode, uid, gid, size, linkName, major, minor, attributes } = member;
   const isDevice = type === 'character' || type === 'block';
   return {

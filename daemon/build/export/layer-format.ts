@@ -11,6 +11,8 @@ export interface LayerFormat {
   isForced: boolean;
   /** Media types of the OCI image specification, else those of Docker. */
   isOci: boolean;
+  /** The client wants those of Docker, and no others. */
+  isDocker?: true;
 }
 
 /** The highest that each takes, as BuildKit documents it. */
@@ -30,6 +32,7 @@ export function takeLayerFormat(
     );
   }
   const level = levelOf(compression, left.take('compression-level'));
+  const isSaid = (left.all.get('oci-mediatypes') ?? '') !== '';
   const isOci = left.flag('oci-mediatypes', usual.isOci);
   return {
     compression,
@@ -38,7 +41,16 @@ export function takeLayerFormat(
     isForced: left.flag('force-compression', false) || compression !== 'gzip' || level !== undefined,
     // Docker's manifests have neither, and BuildKit does the same.
     isOci: isOci || compression === 'zstd' || usual.hasAnnotations,
+    ...(isSaid && !isOci && { isDocker: true }),
   };
+}
+
+/** Docker's media types have nothing for what is said of images. Throws invalid_argument. Pure. */
+export function attestedFormat(format: LayerFormat): LayerFormat {
+  if (format.isDocker) {
+    throw invalidArgument('cannot export attestations with "oci-mediatypes=false"');
+  }
+  return { ...format, isOci: true };
 }
 
 function levelOf(compression: string, text: string): number | undefined {

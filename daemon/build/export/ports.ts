@@ -12,6 +12,8 @@ export interface ExportDeps extends RootMaker {
   archives: {
     /** `done`: the descriptors of the request may be closed. */
     tar(request: TarRequest, done: () => void): Readable;
+    /** Deletes a directory of ours with all below it. */
+    remove(path: string): Promise<void>;
   };
   spools: RootMaker['spools'] & { raw(source: Readable, options: SpoolOptions): Promise<Spool> };
 }

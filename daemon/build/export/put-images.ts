@@ -3,14 +3,17 @@ import {
   imageIndex,
   imageManifest,
   imageTypes,
+  statementDocuments,
   type ImageTypes,
   type OciDescriptor,
+  type StatementBlob,
 } from '../../../storage/image-archives/oci-documents.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { Blob } from '../cache/exchange/manifest.ts';
 import type { ImageTarget } from '../cache/exchange/ports.ts';
 import { annotationsOf, type Annotation } from './annotations.ts';
 import type { ExportedImage } from './exported-image.ts';
+import { imageStatements } from '../attest/image-statements.ts';
 import type { LayerFormat } from './layer-format.ts';
 import type { ExportDeps } from './ports.ts';
 
@@ -19,13 +22,16 @@ export interface PutOptions {
   annotations: readonly Annotation[];
   /** What the images are called there is their digest alone. */
   isByDigest: boolean;
-  told: (kind: 'layer' | 'config' | 'manifest' | 'manifest list', digest: string) => void;
+  /** What statements are about, beside their image's own names. */
+  names: readonly string[];
+  told: (kind: string, digest: string) => void;
   signal: AbortSignal;
 }
 
 /**
  * Gives images to a registry or to a directory of the client: layers, then what says what they are, then its name, so
- * that one that is cut off is the one before. Several platforms have an index. Answers what the name means.
+ * that one that is cut off is the one before. Several platforms, and statements about an image, have an index. Answers
+ * what the name means.
  */
 export async function putImages(
   { layers }: Pick<ExportDeps, 'layers'>,
@@ -35,7 +41,9 @@ export async function putImages(
 ): Promise<OciDescriptor> {
   const { format, annotations, isByDigest, told, signal } = options;
   const types = imageTypes(format.isOci);
+  const isIndex = images.some(({ attestations, isByPlatform }) => isByPlatform || attestations.length > 0);
   const manifests: OciDescriptor[] = [];
+  const said: OciDescriptor[] = [];
   const known = new Map<string, OciDescriptor>();
   for (const image of images) {
     const { platform } = image;
@@ -56,25 +64,45 @@ export async function putImages(
       layers: diffIds.flatMap((diffId) => known.get(diffId) ?? []),
       annotations: annotationsOf(annotations, 'manifest', platform),
     });
-    const isNamed = !isByDigest && images.length === 1;
+    const isNamed = !isByDigest && !isIndex;
     const manifest = { bytes, mediaType: types.manifest };
     const { digest } = await target.putManifest(manifest, signal, isNamed ? undefined : { isByDigest: true });
     told('manifest', digest);
     const own = annotated(annotationsOf(annotations, 'manifest-descriptor', platform));
     manifests.push({ mediaType: types.manifest, digest, size: bytes.length, ...own, platform });
+    const statements = imageStatements(image, { names: options.names, digest });
+    if (statements.length > 0) {
+      said.push(await putStatements(target, statements, { ...options, types, about: digest }));
+    }
   }
   const [only] = manifests;
-  if (only !== undefined && manifests.length === 1) {
+  if (only !== undefined && !isIndex) {
     return only;
   }
   failpoint('build.export.index');
   const index = {
-    bytes: imageIndex(types, manifests, annotationsOf(annotations, 'index')),
+    bytes: imageIndex(types, [...manifests, ...said], annotationsOf(annotations, 'index')),
     mediaType: types.index,
   };
   const put = await target.putManifest(index, signal, isByDigest ? { isByDigest } : undefined);
   told('manifest list', put.digest);
   return { ...plain(put), ...annotated(annotationsOf(annotations, 'index-descriptor')) };
+}
+
+/** Answers what the index is to have of them. */
+async function putStatements(
+  target: ImageTarget,
+  statements: readonly StatementBlob[],
+  { types, about, told, signal }: Pick<PutOptions, 'told' | 'signal'> & { types: ImageTypes; about: string },
+): Promise<OciDescriptor> {
+  const { blobs, manifest: bytes, descriptor } = statementDocuments(types, statements, about);
+  for (const blob of blobs) {
+    await target.putBlob(blob.bytes, blob.descriptor.mediaType, signal);
+  }
+  failpoint('build.export.statements');
+  await target.putManifest({ bytes, mediaType: types.manifest }, signal, { isByDigest: true });
+  told('attestation manifest', descriptor.digest);
+  return descriptor;
 }
 
 /** One that the target has already, or can have without sending, where its form is not asked for. */

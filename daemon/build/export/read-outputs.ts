@@ -35,6 +35,8 @@ export interface ImageOutput {
   layers: LayerFormat;
   annotations: readonly Annotation[];
   epochSeconds: number | undefined;
+  /** No file of its own is later than that (`rewrite-timestamp`). */
+  rewritesTimes: boolean;
 }
 
 /** An image as a tarball, or as a layout in a directory of the client. */
@@ -46,6 +48,8 @@ export interface ArchiveOutput {
   layers: LayerFormat;
   annotations: readonly Annotation[];
   epochSeconds: number | undefined;
+  /** No file of its own is later than that (`rewrite-timestamp`). */
+  rewritesTimes: boolean;
 }
 
 const SECONDS_MAX = 253_402_300_799;
@@ -86,6 +90,7 @@ function outputOf(type: string, left: OptionsLeft): Output {
         layers: takeLayerFormat(type, new OptionsLeft(new Map()), { isOci: false, hasAnnotations: false }),
         annotations: [],
         epochSeconds,
+        rewritesTimes: left.flag('rewrite-timestamp', false),
       };
     case 'image':
       return imageOf(left, epochSeconds);
@@ -125,8 +130,9 @@ function imageOf(left: OptionsLeft, epochSeconds: number | undefined): ImageOutp
         'the store has none (push=true, or type=oci)',
     );
   }
+  const rewritesTimes = left.flag('rewrite-timestamp', false);
   const push = isByDigest ? 'digest' : isPushed ? 'names' : 'none';
-  return { kind: 'image', names, push, isStored, layers, annotations, epochSeconds };
+  return { kind: 'image', names, push, isStored, layers, annotations, epochSeconds, rewritesTimes };
 }
 
 function archiveOf(
@@ -138,7 +144,9 @@ function archiveOf(
   const annotations = takeAnnotations(left.all);
   const usual = { isOci: format === 'oci', hasAnnotations: annotations.length > 0 };
   const layers = takeLayerFormat(format, left, usual);
-  return { kind: 'archive', format, names: namesOf(left), isTar, layers, annotations, epochSeconds };
+  const rewritesTimes = left.flag('rewrite-timestamp', false);
+  const names = namesOf(left);
+  return { kind: 'archive', format, names, isTar, layers, annotations, epochSeconds, rewritesTimes };
 }
 
 /** A number of seconds since 1970; `''` = not said. Throws invalid_argument. Pure. */

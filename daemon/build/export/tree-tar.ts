@@ -13,6 +13,8 @@ export interface TarredTree {
   folder: string | undefined;
   /** Of all files, in place of their own. */
   mtime: FileTime | undefined;
+  /** A directory of ours, whose files are on top; undefined = there is none. */
+  top?: string | undefined;
 }
 
 /**
@@ -40,9 +42,13 @@ async function* withoutEnd(tar: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-async function* treeTar(deps: ExportDeps, { layerIds, folder, mtime }: TarredTree): AsyncGenerator<Buffer> {
+async function* treeTar(
+  deps: ExportDeps,
+  { layerIds, folder, mtime, top }: TarredTree,
+): AsyncGenerator<Buffer> {
   failpoint('build.export.tree');
-  await using read = await openReadRoot(deps, deps.layers.lowers(layerIds));
+  const lowers = deps.layers.lowers(layerIds);
+  await using read = await openReadRoot(deps, top === undefined ? lowers : [top, ...lowers]);
   const { view } = read;
   const { promise: released, resolve } = withResolvers<undefined>();
   const tar: Readable = deps.archives.tar(

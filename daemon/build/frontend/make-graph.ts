@@ -10,6 +10,7 @@ import { asLayers, beginStage, stateOnStage } from './stages/base-image.ts';
 import { readGlobals } from './stages/global-args.ts';
 import { planStages } from './stages/plan-stages.ts';
 import { readStages, shownOf } from './stages/read-stages.ts';
+import { scannedTrees } from './stages/scanned.ts';
 import { addSources, findStage, reachable, refuseCircles, type Stages } from './stages/sources.ts';
 import type { Build, Stage } from './stages/stage.ts';
 import { triggersOf } from './stages/triggers.ts';
@@ -34,6 +35,8 @@ export interface BuildGraph {
    * layers, bottom first; `created` is not set for those of this build.
    */
   image: BaseImage;
+  /** What is to be looked through besides the tree, by name. */
+  scanned: ReadonlyMap<string, Vertex | undefined>;
   target: Stage;
   warnings: readonly LintWarning[];
 }
@@ -78,9 +81,11 @@ export async function makeGraph(request: FrontendRequest, ports: FrontendPorts):
   if (target.state !== undefined) {
     target.state = asLayers(target.state);
   }
+  const scans = scannedTrees(build, target, needed);
   setWantedPaths(locals);
-  const [tree] = unify([target.state?.tree]);
-  return { tree, image: finished(target, options), target, warnings: linter.warnings };
+  const [tree, ...others] = unify([target.state?.tree, ...scans.values()]);
+  const scanned = new Map([...scans.keys()].map((key, position) => [key, others[position]]));
+  return { tree, image: finished(target, options), scanned, target, warnings: linter.warnings };
 }
 
 function targetOf(stages: readonly Stage[], name: string): Stage {

@@ -20,6 +20,8 @@ export interface BuildOptions {
   ignorePatterns: readonly string[];
   /** `--build-context`, by the names that clients gave them. */
   contexts: ReadonlyMap<string, NamedContext>;
+  /** The result is looked through, and with it what the Dockerfile says. */
+  isScanned: boolean;
   /** Stages whose results are made anew. */
   noCache: 'all' | readonly string[];
   pulls: boolean;

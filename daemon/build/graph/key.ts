@@ -38,7 +38,14 @@ export function operationKey(op: Op, inputs: readonly (string | undefined)[]): s
 }
 
 /** The operation without what changes no result. */
-function counted(op: Op): Omit<Op, 'quietEnv'> {
+function counted(op: Op): object {
+  if (op.kind === 'files') {
+    // Both doors take what the other has made, where neither would refuse it.
+    const actions = op.actions.map((action) =>
+      action.action === 'copy' ? { ...action, isClassic: undefined } : action,
+    );
+    return { ...op, actions };
+  }
   if (op.kind !== 'exec') {
     return op;
   }

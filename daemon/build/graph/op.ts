@@ -192,6 +192,11 @@ export interface CopyFiles extends Made {
   /** `--parents`: the path of each source from its `/./` on is made below the destination. */
   keepsParents: boolean;
   exclude: readonly string[];
+  /**
+   * As dockerd's classic builder has it: a directory takes the place of something else, and the reverse; an owner
+   * without an account is refused. BuildKit refuses the former and takes the latter for root.
+   */
+  isClassic?: true;
   /** As a client's graph says it, in place of what COPY does. */
   exact?: ExactCopy;
 }
@@ -231,12 +236,22 @@ export interface ExecOp {
   ulimits: readonly { name: string; soft: number; hard: number }[];
   cgroupParent: string;
   mounts: readonly ExecMount[];
+  devices?: readonly AskedDevice[];
   /** Nothing of its root is changed. */
   isRootReadonly?: true;
   /** Exit codes that mean that all is well; undefined = 0. */
   validExitCodes?: readonly number[];
   /** Of places made to mount something there only the last directory goes; those above it stay. */
   keepsStubParents?: boolean;
+}
+
+/** Described devices of the host (CDI); one that is not there is left out unless it is required. */
+export interface AskedDevice {
+  /** `vendor.com/class=name`, with `*` as the name, or without one; or a class of a device's description. */
+  name: string;
+  isRequired: boolean;
+  /** By the client; else only a device that is free for all is given. */
+  isAllowed: boolean;
 }
 
 export type ExecMount =

@@ -23,8 +23,8 @@ export function unify(targets: readonly (Vertex | undefined)[]): (Vertex | undef
   return targets.map(madeOf);
 }
 
-/** Inputs before what has them, each once. */
-function inOrder(targets: readonly (Vertex | undefined)[]): Vertex[] {
+/** Inputs before what has them, each once. Pure; circles there are none. */
+export function inOrder(targets: readonly (Vertex | undefined)[]): Vertex[] {
   const order = new Set<Vertex>();
   // By a list instead of calls within calls, as where keys are made.
   const open = targets.flatMap((target) => target ?? []).toReversed();

@@ -4,7 +4,8 @@ import { makeBlob, type NewBlob } from './blobs.ts';
 import { lastVertices } from './counts.ts';
 import { frameLog, LOG_TYPE } from './log.ts';
 import type { BuildEnd, HistoryCodec } from './ports.ts';
-import { PREDICATE, PROVENANCE_TYPE, provenanceOf } from './provenance.ts';
+import { provenanceOf, USUAL_PREDICATE, USUAL_PROVENANCE } from '../attest/provenance.ts';
+import { PREDICATE_ANNOTATION, STATEMENT_MEDIA_TYPE } from '../attest/statement.ts';
 import { shownAttributes } from './shown-attributes.ts';
 import { traceOf, TRACE_TYPE } from './trace.ts';
 
@@ -34,8 +35,9 @@ export async function makeBelongings(
   const proven: { platform: string; made: NewBlob }[] = [];
   for (const image of error === undefined ? images : []) {
     const request = asked && { frontend: asked.frontend, attributes: shownAttributes(asked.options) };
-    const bytes = provenanceOf({ ...record, ...request, platform, sources: image.sources });
-    const made = await makeBlob(bytes, PROVENANCE_TYPE, { 'in-toto.io/predicate-type': PREDICATE });
+    const facts = { ...record, ...request, platform, sources: image.sources };
+    const bytes = provenanceOf(facts, USUAL_PROVENANCE);
+    const made = await makeBlob(bytes, STATEMENT_MEDIA_TYPE, { [PREDICATE_ANNOTATION]: USUAL_PREDICATE });
     proven.push({ platform: image.platform, made });
   }
   const [only, ...others] = proven;

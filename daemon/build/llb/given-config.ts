@@ -34,7 +34,9 @@ export function givenConfig(config: Buffer | undefined, platform: Platform, laye
   // As many layers as it says, so that all of it can be read.
   const digest = `sha256:${'0'.repeat(64)}`;
   const rootfs = { type: 'layers', diff_ids: history.slice(0, limits.imageLayersMax).map(() => digest) };
-  const read = parseImageConfig(Buffer.from(JSON.stringify({ ...root, rootfs, history })), where);
+  // An output may refuse other systems than this: the store does, files do not.
+  const bytes = Buffer.from(JSON.stringify({ ...root, rootfs, history }));
+  const read = parseImageConfig(bytes, where, { anySystem: true });
   const { os, architecture, variant, author, config: run } = read;
   return { os, architecture, variant, author, config: run, history: fitted(read.history, layers) };
 }

@@ -1,11 +1,12 @@
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
-import { formatPlatform, hostPlatform } from '../../../storage/image/platform.ts';
+import { hostPlatform } from '../../../storage/image/platform.ts';
 import { isEngineError } from '../../base/errors.ts';
+import { ownerOf } from '../context/main-context.ts';
 import { readGraph } from './read-graph.ts';
 import type { BuiltImage } from '../ports.ts';
 import { layersOfTree } from '../snapshots/tree.ts';
 import { release } from '../solver/ports.ts';
-import { commandText, failure, stepsOf, type DockerfileBuild } from '../control/dockerfile.ts';
+import { baseLayersOf, commandText, failure, stepsOf, type DockerfileBuild } from '../control/dockerfile.ts';
 import { finishedConfig, imageIdOf } from '../control/finished-config.ts';
 import { givenConfig } from './given-config.ts';
 import { namedCaches, readCacheImports } from '../control/cache-options.ts';
@@ -18,16 +19,10 @@ import { chainOf, VertexProgress } from '../control/vertex-progress.ts';
  * Throws BuildError, with the place in the client's first file where it names one.
  */
 export async function buildGraph(build: DockerfileBuild, definition: BuildDefinition): Promise<BuiltImage> {
-  const { layers, vertices, session, entitlements } = build;
+  const { layers, vertices } = build;
   const imports = readCacheImports(namedCaches(build.cacheImports));
   const platform = hostPlatform();
-  const owner = {
-    session: session.id,
-    sharedKey: session.sharedKey,
-    platform: formatPlatform(platform),
-    entitlements,
-  };
-  const target = readGraph(definition, owner);
+  const target = readGraph(definition, ownerOf(build));
   const chain = chainOf(target);
   const progress = new VertexProgress(vertices, [target]);
   const [file = { name: '', data: '' }] = definition.files;
@@ -38,6 +33,7 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
     describe: commandText,
     imports,
     isInline: false,
+    beside: [],
     warn,
   }).catch((error: unknown) => {
     throw isEngineError(error) ? failure(error, source, progress) : error;
@@ -56,6 +52,7 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
       ...(cache && { cache }),
       tree,
       sources,
+      recipe: { target, file: source, baseLayers: baseLayersOf(chain, trees), scanned: new Map() },
       configured,
       epochSeconds: undefined,
       // The trees are held until the build ends.

@@ -10,6 +10,7 @@ import { inputAt, type Inputs } from './inputs.ts';
 import type { GraphOwner } from './owner.ts';
 import { operation, type ExecMessage, type OperationMessage, type SourceMessage } from './messages.ts';
 import { sourceOf } from './source.ts';
+import { evaluated } from '../policy/evaluate.ts';
 
 /** Of one operation, by their numbers; undefined = an empty tree. */
 type Results = ReadonlyMap<number, Vertex | undefined>;
@@ -127,12 +128,13 @@ function resultsOf(message: OperationMessage, inputs: Inputs, read: Reading): Re
 }
 
 function sourceVertex(
-  source: SourceMessage,
+  sent: SourceMessage,
   platform: OperationMessage['platform'],
   owner: GraphOwner,
 ): Vertex {
   const { os, architecture, variant } = platform ?? { os: '', architecture: '', variant: '' };
   const named = [os, architecture, variant].filter((part) => part !== '').join('/');
+  const source = evaluated(sent, owner.convert);
   return {
     op: sourceOf(source, { ...owner, platform: named || owner.platform }),
     inputs: [],

@@ -8,7 +8,7 @@ import type {
   LayoutSource,
   LocalSource,
 } from '../graph/op.ts';
-import type { SourceMessage } from './messages.ts';
+import type { NamedSource } from '../policy/named-source.ts';
 import { RESULT_SCHEME } from './result-definition.ts';
 import type { GraphOwner } from './owner.ts';
 
@@ -18,7 +18,7 @@ const TOLD = new Set(['local.unique', 'local.differ', 'image.recordtype']);
 type Source = ImageSource | LayoutSource | LocalSource | HttpSource | GitSource | HeldSource;
 
 /** Where files come from, by the scheme of the identifier. Throws not_implemented for schemes and attributes. */
-export function sourceOf({ identifier, attrs }: SourceMessage, owner: GraphOwner): Source {
+export function sourceOf({ identifier, attrs }: NamedSource, owner: GraphOwner): Source {
   const [, scheme = '', rest = ''] = /^([a-z-]+):\/\/(.*)$/s.exec(identifier) ?? [];
   const given = new Map([...attrs].filter(([name]) => !TOLD.has(name)));
   const take = (name: string): string => {

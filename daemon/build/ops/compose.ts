@@ -5,8 +5,9 @@ import type { ComposedFiles } from '../../../storage/layers/compose/plan.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { CopyFiles, FilesOp } from '../graph/op.ts';
 import type { PinnedLayers } from '../ports.ts';
-import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
+import { layersOfTree } from '../snapshots/tree.ts';
 import { openTree } from './open-tree.ts';
+import type { FilesWork } from './file-actions/owners.ts';
 import { ownerOf } from './owner.ts';
 import type { OpDeps } from './ports.ts';
 import { findSources } from './sources.ts';
@@ -18,7 +19,7 @@ import { findSources } from './sources.ts';
 export async function composeFiles(
   deps: OpDeps,
   { actions }: FilesOp,
-  { inputs, signal }: { inputs: readonly (BuildTree | undefined)[]; signal: AbortSignal },
+  { inputs, signal, warn }: Pick<FilesWork, 'inputs' | 'signal' | 'warn'>,
 ): Promise<PinnedLayers | undefined> {
   const [action] = actions;
   if (actions.length !== 1 || action?.action !== 'copy' || action.keepsParents || !isOfDockerfile(action)) {
@@ -40,7 +41,8 @@ export async function composeFiles(
     source,
     target: action.destination,
     unpacks: false,
-    owner: ownerOf(deps, root.view, action.owner),
+    owner: ownerOf(deps, root.view, action.owner, { warn, ...(action.isClassic && { isClassic: true }) }),
+    keepsKinds: action.isClassic !== true,
     adjust: { exclude: action.exclude, chmod: action.chmod },
   });
   failpoint('build.ops.files');

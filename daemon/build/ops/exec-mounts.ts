@@ -16,6 +16,9 @@ import { openAgentSocket } from './agent-socket.ts';
 import { secretIfThere, sessionOf, type OpDeps } from './ports.ts';
 import { fillFrom, mountTree } from './tree-mounts.ts';
 
+/** What each command has in /etc that is not its image's, as with BuildKit. */
+const FILES_OF_COMMANDS = ['/etc/resolv.conf', '/etc/hosts'];
+
 /** What a command sees beside its root, until it is disposed of. */
 export interface ExecMounts extends AsyncDisposable {
   files: HiddenFile[];
@@ -60,6 +63,7 @@ export async function prepareMounts(
   };
   try {
     failpoint('build.ops.mounts');
+    FILES_OF_COMMANDS.forEach((file) => place(prepared, file, 'file'));
     if (mounts.length > 0) {
       undo.defer('remove directories of mounts', () => deps.archives.remove(directory));
       await mkdir(directory, { mode: 0o700 });

@@ -7,6 +7,7 @@ import type { StepContainer } from '../graph/step-container.ts';
 import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import type { RunContext } from '../solver/ports.ts';
 import { treeOf } from '../cache/records.ts';
+import { devicesOf } from './exec-devices.ts';
 import { prepareMounts, type ExecMounts } from './exec-mounts.ts';
 import type { OpDeps } from './ports.ts';
 
@@ -27,12 +28,13 @@ export async function runExec(
   },
 ): Promise<BuildTree> {
   const { signal } = context;
+  const devices = devicesOf(deps, op, (text) => context.log(2, Buffer.from(text)));
   await using mounts = await prepareMounts(deps, op, { inputs, context });
   signal.throwIfAborted();
   failpoint('build.ops.exec');
   const made = await deps.layers.run({
     layerIds: layersOfTree(inputs[0]),
-    body: bodyOf(op, mounts),
+    body: bodyOf(op, { ...mounts, devices }),
     command: op.argv,
     files: mounts.files,
     variables: mounts.env,
@@ -54,7 +56,10 @@ export async function runExec(
   }
 }
 
-function bodyOf(op: ExecOp, mounts: ExecMounts): ContainerCreateRequest {
+function bodyOf(
+  op: ExecOp,
+  { devices, ...mounts }: Pick<ExecMounts, 'env' | 'tmpfs'> & { devices: readonly string[] },
+): ContainerCreateRequest {
   // A secret takes the place of a variable of its name.
   const secrets = new Set(mounts.env.map((pair) => nameOf(pair)));
   return {
@@ -75,6 +80,7 @@ function bodyOf(op: ExecOp, mounts: ExecMounts): ContainerCreateRequest {
       ...(op.isPrivileged && { Privileged: true }),
       ...(op.cgroupParent !== '' && { CgroupParent: cgroupParentOf(op.cgroupParent) }),
       Tmpfs: mounts.tmpfs,
+      ...(devices.length > 0 && { DeviceRequests: [{ Driver: 'cdi', DeviceIDs: [...devices] }] }),
       ...(op.isRootReadonly && { ReadonlyRootfs: true }),
     },
   };

@@ -2,7 +2,7 @@ import { openWriteRoot } from '../../../storage/contexts/roots.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { FilesOp } from '../graph/op.ts';
 import type { PinnedLayers } from '../ports.ts';
-import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
+import { layersOfTree } from '../snapshots/tree.ts';
 import { composeFiles } from './compose.ts';
 import { copy } from './file-actions/copy.ts';
 import { copyExactly } from './file-actions/exact-copy.ts';
@@ -16,16 +16,16 @@ import type { OpDeps } from './ports.ts';
 export async function runFiles(
   deps: OpDeps,
   op: FilesOp,
-  { inputs, signal }: { inputs: readonly (BuildTree | undefined)[]; signal: AbortSignal },
+  { inputs, signal, warn }: Pick<FilesWork, 'inputs' | 'signal' | 'warn'>,
 ): Promise<PinnedLayers> {
-  const composed = await composeFiles(deps, op, { inputs, signal });
+  const composed = await composeFiles(deps, op, { inputs, signal, warn });
   if (composed !== undefined) {
     return composed;
   }
   const { actions } = op;
   const [base] = inputs;
   await using root = await openWriteRoot(deps, openTree(deps, base));
-  const work: FilesWork = { deps, view: root.view, inputs, signal };
+  const work: FilesWork = { deps, view: root.view, inputs, signal, warn };
   for (const action of actions) {
     signal.throwIfAborted();
     switch (action.action) {

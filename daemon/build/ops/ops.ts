@@ -34,7 +34,7 @@ export class BuildOps implements SolverOps<BuildTree> {
       return await this.#run(vertex, inputs, context);
     }
     // Files that are no layers become one, where something stands on them.
-    const whole = { inputs: [undefined, inputs[position]], signal: context.signal };
+    const whole = filesWork([undefined, inputs[position]], context);
     using layer = treeOf(await runFiles(this.#deps, { kind: 'files', actions: [WHOLE] }, whole));
     return await this.run(vertex, inputs.with(position, layer), context);
   }
@@ -61,7 +61,7 @@ export class BuildOps implements SolverOps<BuildTree> {
       case 'held':
         return this.#deps.held.find(op.id).hold();
       case 'files':
-        return treeOf(await runFiles(this.#deps, op, { inputs, signal }));
+        return treeOf(await runFiles(this.#deps, op, filesWork(inputs, context)));
       case 'exec':
         return await runExec(this.#deps, op, { inputs, context, container });
       case 'merge':
@@ -94,10 +94,14 @@ export class BuildOps implements SolverOps<BuildTree> {
         excludePatterns,
         followPaths,
         // Other patterns make another list: each is kept on its own.
-        key:
-          sharedKey === ''
-            ? ''
-            : JSON.stringify([name, sharedKey, includePatterns, excludePatterns, followPaths]),
+        key: JSON.stringify([
+          name,
+          // Without a key of its own a session shares with nobody else.
+          sharedKey === '' ? { session: session.id } : sharedKey,
+          includePatterns,
+          excludePatterns,
+          followPaths,
+        ]),
         came: (bytes) => {
           current += bytes;
           context.work({ name: work, current, isDone: false });
@@ -122,6 +126,14 @@ export class BuildOps implements SolverOps<BuildTree> {
   ): Promise<BuildTree> {
     return treeOf(await this.#deps.layers.stack(layersOfTree(below), layersOfTree(above), signal));
   }
+}
+
+/** What changes of files are told with; they warn where a command would. */
+function filesWork(
+  inputs: readonly (BuildTree | undefined)[],
+  context: RunContext,
+): Parameters<typeof runFiles>[2] {
+  return { inputs, signal: context.signal, warn: (text) => context.log(2, Buffer.from(text)) };
 }
 
 /** Positions of inputs that results stand on: files that are no layers become one there. */

@@ -54,6 +54,10 @@ export interface OpDeps {
     Unpacker['spools'] & { raw(source: Readable, options: SpoolOptions): Promise<Spool> };
   /** Ids of `user:group` by the account files below a root. Throws invalid_argument. */
   resolveUser(root: number, text: string): { uid: number; gid: number };
+  /** The same as BuildKit does it: names that the files do not have, `unknown`, are root. */
+  resolveOwner(root: number, text: string): { uid: number; gid: number; unknown: readonly string[] };
+  /** Described devices of this host that a name of a build means. */
+  devices: { find(asked: string): readonly { name: string; isAutoAllowed: boolean }[] };
   temporary: string;
 }
 

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, hash as hashOf, type Hash } from 'node:crypto';
 import type { FilePacket, FileTransfer, SentStat } from '../../../api/types/build/session.ts';
 import { showName } from '../../../storage/tar/names.ts';
 import { plainMember } from '../../../storage/tar/plain-member.ts';
@@ -29,6 +29,7 @@ export interface ReceiveOptions {
 const NANOS = 1_000_000_000n;
 /** About as many bytes a packet has besides its content. */
 const PACKET_BYTES = 8;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Receives a directory into a spool: the list, and of its files those that are not in the spool as the list has them.
@@ -45,6 +46,7 @@ export async function receiveFiles(
     for (const packet of packets) {
       receiver.take(packet);
     }
+    options.came(receiver.came());
     const wanted = receiver.wanted();
     if (wanted.length > 0) {
       await transfer.request(wanted);
@@ -62,15 +64,15 @@ export async function receiveFiles(
   return receiver.files;
 }
 
-/** A device is refused. */
-type KeptStat = SentStat & { type: Exclude<SentStat['type'], 'device'> };
-
 interface Incoming {
-  stat: KeptStat;
+  stat: SentStat;
   offset: number;
   /** What came so far. */
   size: number;
-  hash: Hash;
+  /** Of content that came in several packets. */
+  hash: Hash | undefined;
+  /** Of content that came in one. */
+  digest: string;
 }
 
 class Receiver {
@@ -82,6 +84,7 @@ class Receiver {
   readonly #regular = new Set<string>();
   readonly #links: SentStat[] = [];
   #wanted: number[] = [];
+  #came = 0;
   #count = 0;
   #state: 'listing' | 'receiving' | 'finishing' | 'finished' = 'listing';
 
@@ -117,6 +120,13 @@ class Receiver {
     return wanted;
   }
 
+  /** Bytes since the last time. */
+  came(): number {
+    const bytes = this.#came;
+    this.#came = 0;
+    return bytes;
+  }
+
   /** True once, when all that was asked for has come. */
   isComplete(): boolean {
     if (this.#state !== 'receiving' || this.#incoming.size > 0) {
@@ -133,18 +143,14 @@ class Receiver {
     this.#resolveLinks();
   }
 
-  #stat(said: SentStat): void {
+  #stat(stat: SentStat): void {
     if (this.#state !== 'listing') {
-      throw invalidArgument(`the client's files: ${showName(said.path)} comes after the end of the list`);
+      throw invalidArgument(`the client's files: ${showName(stat.path)} comes after the end of the list`);
     }
-    this.#list.add(said);
+    this.#list.add(stat);
     const id = this.#count;
     this.#count += 1;
-    this.#options.came(PACKET_BYTES + said.path.length);
-    if (said.type === 'device') {
-      throw invalidArgument(`the client's files: ${showName(said.path)} is a device`);
-    }
-    const stat: KeptStat = { ...said, type: said.type };
+    this.#came += PACKET_BYTES + stat.path.length;
     if (stat.type !== 'file') {
       this.#put(stat, 0, '');
       return;
@@ -160,7 +166,7 @@ class Receiver {
       return;
     }
     const offset = this.#spool.reserve(stat.size);
-    this.#incoming.set(id, { stat, offset, size: 0, hash: createHash('sha256') });
+    this.#incoming.set(id, { stat, offset, size: 0, hash: undefined, digest: '' });
     this.#wanted.push(id);
   }
 
@@ -176,7 +182,7 @@ class Receiver {
     if (file === undefined) {
       throw invalidArgument(`the client's files: content of number ${id}, which was not asked for`);
     }
-    this.#options.came(PACKET_BYTES + bytes.length);
+    this.#came += PACKET_BYTES + bytes.length;
     if (bytes.length === 0) {
       this.#incoming.delete(id);
       this.#received(file);
@@ -185,20 +191,21 @@ class Receiver {
     // A file that grows while it is sent is taken as the list has it.
     const part = bytes.subarray(0, Math.max(0, file.stat.size - file.size));
     if (part.length > 0) {
-      file.hash.update(part);
+      hashPart(file, part);
       this.#spool.put(file.offset + file.size, part);
     }
     file.size += bytes.length;
   }
 
-  #received({ stat, offset, size, hash }: Incoming): void {
+  #received(file: Incoming): void {
+    const { stat, offset, size } = file;
     if (size === 0 && stat.size > 0) {
       // The client sends nothing, and no error, of a file that it cannot open.
       throw invalidArgument(
         `the client's files: ${showName(stat.path)} could not be read, or was changed while it was sent`,
       );
     }
-    this.#put(stat, offset, hash.digest('hex'), size);
+    this.#put(stat, offset, digestOf(file), size);
   }
 
   /** A further name of a file before it, whose content may still be on its way. */
@@ -216,16 +223,32 @@ class Receiver {
     for (const stat of this.#links) {
       const target = this.files.get(stat.linkName);
       if (target !== undefined) {
-        this.files.set(stat.path, { ...target, stat, entry: { ...target.entry, path: stat.path } });
+        const member = { ...target.entry.member, sharedWith: stat.linkName };
+        this.files.set(stat.linkName, { ...target, entry: { ...target.entry, member } });
+        this.files.set(stat.path, { ...target, stat, entry: { ...target.entry, path: stat.path, member } });
       }
     }
   }
 
-  #put(stat: KeptStat, offset: number, digest: string, came = 0): void {
+  #put(stat: SentStat, offset: number, digest: string, came = 0): void {
     const size = Math.min(came, stat.size);
     const entry = { path: stat.path, digest, member: memberOf(stat, { offset, size }) };
     this.files.set(stat.path, { stat, entry, hasChanged: came !== stat.size && stat.type === 'file' });
   }
+}
+
+/** Most files come whole: no state is kept for them. */
+function hashPart(file: Incoming, part: Buffer): void {
+  if (part.length === file.stat.size) {
+    file.digest = hashOf('sha256', part);
+    return;
+  }
+  file.hash ??= createHash('sha256');
+  file.hash.update(part);
+}
+
+function digestOf({ digest, hash }: Incoming): string {
+  return hash?.digest('hex') ?? (digest || hashOf('sha256', NOTHING));
 }
 
 /** As BuildKit compares, and attributes besides: they are what a file may do. */
@@ -238,21 +261,28 @@ function isSame(a: SentStat, b: SentStat): boolean {
     a.uid === b.uid &&
     a.gid === b.gid &&
     a.linkName === b.linkName &&
+    isSameDevice(a, b) &&
     a.attributes.size === b.attributes.size &&
     [...a.attributes].every(([name, value]) => b.attributes.get(name)?.equals(value) === true)
   );
 }
 
-function memberOf(stat: KeptStat, content: { offset: number; size: number }): ContextEntry['member'] {
+function isSameDevice({ device: a }: SentStat, { device: b }: SentStat): boolean {
+  return a?.kind === b?.kind && a?.major === b?.major && a?.minor === b?.minor;
+}
+
+/** Without capabilities: BuildKit sets the owner after them, by which they are lost. */
+function memberOf(stat: SentStat, content: { offset: number; size: number }): ContextEntry['member'] {
   const seconds = stat.mtime >= 0n ? stat.mtime / NANOS : (stat.mtime - NANOS + 1n) / NANOS;
   return {
     ...plainMember(stat.path, { type: 'file', mode: stat.mode, mtimeSeconds: Number(seconds) }),
     ...content,
-    type: stat.type,
+    type: stat.type === 'device' ? (stat.device?.kind ?? 'character') : stat.type,
+    ...(stat.device && { major: stat.device.major, minor: stat.device.minor }),
     linkName: stat.type === 'symlink' ? stat.linkName : '',
     uid: stat.uid,
     gid: stat.gid,
     mtime: { seconds: Number(seconds), nanoseconds: Number(stat.mtime - seconds * NANOS) },
-    attributes: stat.attributes,
+    attributes: new Map([...stat.attributes].filter(([name]) => name !== 'security.capability')),
   };
 }

@@ -3,6 +3,7 @@ import { EngineError, errorText } from '../../base/errors.ts';
 import type { Vertex } from '../graph/op.ts';
 import type { FlightPlan, Landed, Passenger } from './flight.ts';
 import { release, type HeldTree, type RunContext, type SolverDeps, type SolveRequest } from './ports.ts';
+import { ReadAhead } from './read-ahead.ts';
 import { isSource, positionsRead, resultsOf } from './reads.ts';
 import { Telling } from './telling.ts';
 
@@ -36,6 +37,9 @@ export class Solve<T extends HeldTree> {
   readonly #telling: Telling;
   readonly #keys = new Map<Vertex, Promise<Known>>();
   readonly #results = new Map<Vertex, Promise<T>>();
+  /** Keys by contents, by the positions of the inputs that are read. */
+  readonly #contents = new Map<Vertex, Map<number, Promise<string | undefined>>>();
+  readonly #ahead = new ReadAhead((vertex) => this.#begin(vertex));
   /** Given back at the end. */
   readonly #held: T[] = [];
 
@@ -53,6 +57,8 @@ export class Solve<T extends HeldTree> {
       signal.throwIfAborted();
       const trees = await this.#resultsOf(targets);
       signal.throwIfAborted();
+      // What was begun and is not needed after all is left.
+      this.#controller.abort(new EngineError('canceled', 'the build is over'));
       return trees.map((tree) => tree?.hold());
     } catch (error) {
       this.#controller.abort(error);
@@ -60,7 +66,6 @@ export class Solve<T extends HeldTree> {
     } finally {
       signal.removeEventListener('abort', leave);
       await this.#settled();
-      this.#controller.abort(new EngineError('canceled', 'the build is over'));
       this.#telling.end();
       release(this.#held);
     }
@@ -83,11 +88,24 @@ export class Solve<T extends HeldTree> {
   }
 
   #key(vertex: Vertex): Promise<Known> {
-    return remembered(this.#keys, vertex, async () =>
-      isSource(vertex.op)
-        ? await this.#keyOfSource(vertex)
-        : this.#told(vertex, await this.#keyOfOperation(vertex)),
-    );
+    return remembered(this.#keys, vertex, async () => {
+      if (isSource(vertex.op)) {
+        return await this.#keyOfSource(vertex);
+      }
+      const known = this.#told(vertex, await this.#keyOfOperation(vertex));
+      this.#ahead.known(vertex);
+      return known;
+    });
+  }
+
+  /** In a turn of its own: it may be wanted by one that is being asked for. */
+  #begin(vertex: Vertex): void {
+    queueMicrotask(() => {
+      if (!this.#controller.signal.aborted) {
+        // What fails has ended the build by then, and is told as the step that failed.
+        this.#result(vertex).catch(() => undefined);
+      }
+    });
   }
 
   #result(vertex: Vertex): Promise<T> {
@@ -121,6 +139,7 @@ export class Solve<T extends HeldTree> {
   async #keyOfOperation(vertex: Vertex): Promise<KnownOperation> {
     const { keys, cache } = this.#deps;
     const { imports } = this.#request;
+    this.#ahead.asks(vertex);
     const inputs = await Promise.all(
       vertex.inputs.map(async (input) => (input === undefined ? undefined : await this.#key(input))),
     );
@@ -159,11 +178,30 @@ export class Solve<T extends HeldTree> {
     return { key, definitionKey: isLasting ? definitionKey : undefined, inputs: known, ...facts };
   }
 
-  async #contentKey(vertex: Vertex, position: number): Promise<string | undefined> {
-    const [tree] = await this.#resultsOf([vertex.inputs[position]]);
-    return tree === undefined
-      ? undefined
-      : await this.#own(vertex, async () => await this.#unlessAborted(this.#read(vertex, position, tree)));
+  /** Its key still waits for others, and will be made of these files. */
+  #beginReading(reader: Vertex, made: Vertex): void {
+    for (const position of positionsRead(reader.op)) {
+      if (reader.inputs[position] === made) {
+        // As of what is begun ahead: it is told as the step that failed.
+        this.#contentKey(reader, position).catch(() => undefined);
+      }
+    }
+  }
+
+  #contentKey(vertex: Vertex, position: number): Promise<string | undefined> {
+    const known = this.#contents.get(vertex) ?? new Map<number, Promise<string | undefined>>();
+    this.#contents.set(vertex, known);
+    return remembered(known, position, () => this.#readContent(vertex, position));
+  }
+
+  async #readContent(vertex: Vertex, position: number): Promise<string | undefined> {
+    const input = vertex.inputs[position];
+    if (input === undefined) {
+      return undefined;
+    }
+    this.#ahead.reads(vertex, input);
+    const tree = await this.#result(input);
+    return await this.#own(vertex, async () => await this.#unlessAborted(this.#read(vertex, position, tree)));
   }
 
   /** Holds the tree for itself: the build may be over before it. */
@@ -173,12 +211,23 @@ export class Solve<T extends HeldTree> {
   }
 
   async #makeResult(vertex: Vertex): Promise<T> {
-    const { key, isFresh, inputs: known } = await this.#key(vertex);
+    const known = await this.#key(vertex);
+    const { key, isFresh } = known;
     const found = isFresh ? undefined : await this.#own(vertex, async () => await this.#found(vertex, key));
     if (found !== undefined) {
       this.#tellCached(vertex);
       return found;
     }
+    // Files of a client are only read: what they lead to may be there.
+    if (known.isLasting || !isSource(vertex.op)) {
+      this.#ahead.makes(vertex);
+    }
+    const tree = await this.#make(vertex, known);
+    this.#ahead.made(vertex).forEach((reader) => this.#beginReading(reader, vertex));
+    return tree;
+  }
+
+  async #make(vertex: Vertex, { key, isFresh, inputs: known }: Known): Promise<T> {
     const inputs = await this.#resultsOf(vertex.inputs);
     const same = known && this.#deps.keys.ofResults(vertex, known, inputs);
     return await this.#own(vertex, async () => {
@@ -286,12 +335,12 @@ export class Solve<T extends HeldTree> {
   }
 }
 
-function remembered<R>(known: Map<Vertex, Promise<R>>, vertex: Vertex, make: () => Promise<R>): Promise<R> {
-  const before = known.get(vertex);
+function remembered<K, R>(known: Map<K, Promise<R>>, key: K, make: () => Promise<R>): Promise<R> {
+  const before = known.get(key);
   if (before !== undefined) {
     return before;
   }
   const made = make();
-  known.set(vertex, made);
+  known.set(key, made);
   return made;
 }

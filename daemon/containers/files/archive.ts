@@ -156,7 +156,7 @@ class Put {
         tar: { fd: tar.fd, size: tar.size },
         view,
         path: point,
-        keepsKinds: noOverwriteDirNonDir,
+        keepsKinds: noOverwriteDirNonDir && 'archive',
         ...(owner && { owner: { uid: owner.uid, gid: owner.gid } }),
         what: `copy to ${path} in container ${this.#asked.ref}`,
       },

@@ -105,7 +105,15 @@ function sharedMemory({ hostConfig }: ContainerSpec, facts: MountFacts): OciMoun
   }
 }
 
-function identityFiles({ hostConfig }: ContainerSpec, { files }: OwnMountFacts): OciMount[] {
+function identityFiles({ hostConfig, ofCommand }: ContainerSpec, { files }: OwnMountFacts): OciMount[] {
+  if (ofCommand) {
+    // As BuildKit has them: nobody writes to them, and /etc/hostname is the image's own.
+    const locked = ['nosuid', 'noexec', 'nodev', 'rbind', 'ro'];
+    return [
+      { destination: '/etc/resolv.conf', type: 'bind', source: files.resolvConf, options: locked },
+      { destination: '/etc/hosts', type: 'bind', source: files.hosts, options: locked },
+    ];
+  }
   const options = ['rbind', ...(hostConfig.ReadonlyRootfs ? ['ro'] : []), 'rprivate'];
   return [
     { destination: '/etc/resolv.conf', type: 'bind', source: files.resolvConf, options },

@@ -113,7 +113,10 @@ export function capabilitiesOf(
   return { bounding, effective: active, permitted: active, inheritable: [], ambient: [] };
 }
 
-/** PATH, HOSTNAME and TERM, links, then the container's own entries in order; a name without `=` takes one away. */
+/**
+ * PATH, HOSTNAME (but for a build's command) and TERM, links, then the container's own entries in order; a name without
+ * `=` takes one away.
+ */
 function environment(
   spec: ContainerSpec,
   tty: boolean,
@@ -121,7 +124,11 @@ function environment(
   extra: readonly string[],
 ): string[] {
   const entries = new Map<string, string>();
-  const defaults = [DEFAULT_PATH, `HOSTNAME=${spec.config.Hostname ?? ''}`, ...(tty ? ['TERM=xterm'] : [])];
+  const defaults = [
+    DEFAULT_PATH,
+    ...(spec.ofCommand ? [] : [`HOSTNAME=${spec.config.Hostname ?? ''}`]),
+    ...(tty ? ['TERM=xterm'] : []),
+  ];
   for (const entry of [...defaults, ...ownVariables, ...(spec.config.Env ?? []), ...extra]) {
     if (entry.includes('=')) {
       entries.set(envName(entry), entry);

@@ -82,6 +82,41 @@ export function resolveUser(
   return { uid, gid, additionalGids, home: entry?.home || '/' };
 }
 
+/**
+ * Owner of files that `user`, `uid`, `user:group`, ... means to BuildKit (solver/llbsolver/file): without a group that
+ * of the account, or the number; a name that the files do not have is root, or keeps the group. `unknown`: such names.
+ * Pure. Throws invalid_argument for a number that is no id.
+ */
+export function resolveOwner(
+  text: string,
+  files: AccountFiles,
+): { uid: number; gid: number; unknown: string[] } {
+  const [userText = '', ...rest] = text.split(':');
+  const groupText = rest.join(':');
+  const unknown: string[] = [];
+  const ids = (): { uid: number; gid: number } => {
+    const id = userText === 'root' || userText === '' ? 0 : parseId(userText);
+    if (id !== undefined) {
+      return { uid: id, gid: id };
+    }
+    const found = parsePasswd(files.passwd ?? '').find(({ name }) => name === userText);
+    if (found === undefined) {
+      unknown.push(`user ${userText}`);
+    }
+    return { uid: found?.uid ?? 0, gid: found?.gid ?? 0 };
+  };
+  const { uid, gid } = ids();
+  if (groupText === '') {
+    return { uid, gid, unknown };
+  }
+  const given =
+    parseId(groupText) ?? parseGroups(files.group ?? '').find(({ name }) => name === groupText)?.gid;
+  if (given === undefined) {
+    unknown.push(`group ${groupText}`);
+  }
+  return { uid, gid: given ?? gid, unknown };
+}
+
 function refuseTooMany(user: string, count: number): void {
   if (count > limits.userGroupsMax) {
     throw invalidArgument(`user ${user} is in ${count} groups, at most ${limits.userGroupsMax} are possible`);

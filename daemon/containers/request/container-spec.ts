@@ -26,6 +26,11 @@ export interface ContainerSpec {
   mounts: ResolvedMount[];
   /** Made by a build, for one step; after it has ended well it is removed, or kept (`rm=0`). */
   ofBuild?: 'removed' | 'kept';
+  /**
+   * The command of an operation of a build: it sees its layers as they are, without what other containers have in
+   * between (`ensureInitLayer`), and of the engine's files in /etc those that BuildKit gives it.
+   */
+  ofCommand?: true;
   /** Made for a task of the swarm. Labels do not tell: an image that is made of such a container has them too. */
   ofTask?: true;
   /** Of the default bridge; absent = none. */

@@ -65,6 +65,7 @@ export function sandboxRequest(spec: ContainerSpec): Omit<SandboxRequest, 'conta
     dnsOptions: hostConfig.DnsOptions ?? [],
     extraHosts: hostConfig.ExtraHosts ?? [],
     ...(spec.ofTask && { ofTask: true }),
+    ...(spec.ofCommand && { ofCommand: true }),
   };
 }
 

@@ -75,8 +75,7 @@ export async function createContainer(
 
   failpoint('containers.create.rootfs');
   rollback.defer('remove directory', () => rootfs.remove(id));
-  await ensureInitLayer(context, image.layerIds);
-  await rootfs.create(id, image.layerIds);
+  await makeRootfs(context, id, image.layerIds, options);
   await limitStorage(rootfs, id, spec.hostConfig);
   const lacksDirectory = await lacksWorkingDirectory(context, { id, layerIds: image.layerIds, spec });
   await fillSourceVolumes(context, sources);
@@ -93,6 +92,7 @@ export async function createContainer(
     spec: {
       ...spec,
       ...(options.ofBuild && { ofBuild: options.ofBuild }),
+      ...(options.step && { ofCommand: true }),
       ...(options.task && { ofTask: true }),
       ...(hubToken && { hubToken }),
     },
@@ -107,6 +107,19 @@ export async function createContainer(
     await makeWorkingDirectory(context, container);
   }
   return { Id: id, Warnings: warnings };
+}
+
+/** Commands of builds see no init layer. */
+async function makeRootfs(
+  context: ContainerContext,
+  id: string,
+  layerIds: readonly number[],
+  { step }: CreateOptions,
+): Promise<void> {
+  if (step === undefined) {
+    await ensureInitLayer(context, layerIds);
+  }
+  await context.rootfs.create(id, layerIds, { isBare: step !== undefined });
 }
 
 function specify(

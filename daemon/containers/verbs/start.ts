@@ -160,8 +160,10 @@ async function prepareRootfs(
     const image = container.spec.config.Image || container.imageId;
     throw internal(`the files of image ${image} are incomplete (${lost.join(', ')}): pull or load it again`);
   }
-  // Gone with a layer that was lost and loaded again.
-  await ensureInitLayer(context, container.layerIds);
+  if (!rootfs.isBare(container.id)) {
+    // Gone with a layer that was lost and loaded again.
+    await ensureInitLayer(context, container.layerIds);
+  }
   const layout = rootfs.layout(container.id, container.layerIds);
   await limitStorage(rootfs, container.id, container.spec.hostConfig);
   failpoint('containers.start.mount');

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
-import { EngineError, errorText, isEngineError } from '../../base/errors.ts';
+import { EngineError, errorText, invalidArgument, isEngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { shortId } from '../../base/ids.ts';
 import type { StepContainer } from '../../build/graph/step-container.ts';
@@ -20,6 +20,29 @@ export class CommandFailedError extends EngineError {
     this.exitCode = exitCode;
     this.command = command;
   }
+}
+
+/** Of the runtime: a program that is not there, or cannot be executed. */
+const NO_PROGRAM =
+  /^OCI runtime create failed: runc create failed: (unable to start container process: .*): unknown$/s;
+/** In front of what keeps a command from its start. */
+const USER_UNKNOWN = /^unable to find (?:user|group) /;
+
+/** A command of BuildKit's builder that could not be started, in its words. */
+function unstarted(
+  error: unknown,
+  command: readonly string[],
+  output: CommandHost['progress']['output'],
+): unknown {
+  const text = isEngineError(error) ? error.message : '';
+  const why = NO_PROGRAM.exec(text)?.[1];
+  if (why !== undefined) {
+    output(2, Buffer.from(`runc run failed: ${why}\n`));
+    return new CommandFailedError(command, 1, '');
+  }
+  return USER_UNKNOWN.test(text)
+    ? invalidArgument(`process ${JSON.stringify(command.join(' '))} did not complete successfully: ${text}`)
+    : error;
 }
 
 /** What a command is run with. */
@@ -76,7 +99,9 @@ export async function runCommand(
     if (signal.aborted || removes.always) {
       await removeContainer(build, Id, { says: true });
     }
-    throw error;
+    throw step === undefined
+      ? error
+      : unstarted(error, command, (stream, bytes) => progress.output(stream, bytes));
   }
 }
 

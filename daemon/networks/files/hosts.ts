@@ -33,6 +33,18 @@ export function hostsFile(file: HostsFile): string {
   ]);
 }
 
+/** For a command of a build, in whatever network: as BuildKit writes it (executor/oci/hosts.go). */
+export function hostsFileOfCommand({
+  hostname,
+  extraHosts,
+}: Pick<HostsFile, 'hostname' | 'extraHosts'>): string {
+  return lines([
+    `127.0.0.1\tlocalhost ${hostname}`,
+    '::1\tlocalhost ip6-localhost ip6-loopback',
+    ...extraLines(extraHosts),
+  ]);
+}
+
 /** For a container in the host's own network: the host's file, and the extra hosts. */
 export function hostsFileOfHost(text: string, extraHosts: readonly ExtraHost[]): string {
   return `${text.replace(/\n*$/, '\n')}${lines(extraLines(extraHosts))}`;

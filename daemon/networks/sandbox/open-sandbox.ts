@@ -6,7 +6,7 @@ import type { CheckedRequest } from './check-request.ts';
 import { releaseAddresses, allocateEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
 import { portMap } from './port-map.ts';
-import { hostsFileOfHost, resolveHostGateway } from '../files/hosts.ts';
+import { hostsFileOfCommand, hostsFileOfHost, resolveHostGateway } from '../files/hosts.ts';
 import { formatResolvConf, hostResolver } from '../files/resolv.ts';
 import {
   attachmentOf,
@@ -48,7 +48,10 @@ function openHost(context: SandboxContext, request: SandboxRequest, checked: Che
     endpoints: { host: bareEndpoint(registry.builtIn.host.id, newId()) },
     gateway: null,
     ports: {},
-    hosts: hostsFileOfHost(files.hosts(), extraHosts),
+    hosts:
+      request.ofCommand === true
+        ? hostsFileOfCommand({ hostname: request.hostname, extraHosts })
+        : hostsFileOfHost(files.hosts(), extraHosts),
     resolvConf: formatResolvConf(hostResolver(files.resolver(), checked.resolver)),
   };
 }

@@ -15,7 +15,7 @@ import type { Endpoint } from './endpoints.ts';
 import { ownerOf } from './sandbox-owner.ts';
 import type { SwarmAttachments } from './swarm-attachments.ts';
 import type { HostFiles } from '../files/host-files.ts';
-import { hostsFile, resolveHostGateway } from '../files/hosts.ts';
+import { hostsFile, hostsFileOfCommand, resolveHostGateway } from '../files/hosts.ts';
 import { hasRouters, isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
 import type { NetworkOptions } from '../options.ts';
@@ -160,7 +160,10 @@ export function nameFiles(
     ? embeddedResolver(files.resolver(), checked.resolver)
     : containerResolver(files.resolver(), checked.resolver, { ipv6 });
   return {
-    hosts: hostsFile({ addresses, hostname, domainname, extraHosts }),
+    hosts:
+      request.ofCommand === true
+        ? hostsFileOfCommand({ hostname, extraHosts })
+        : hostsFile({ addresses, hostname, domainname, extraHosts }),
     resolvConf: formatResolvConf(resolver),
     ...(hasNames && { names: { servers: checked.resolver.nameservers } }),
   };

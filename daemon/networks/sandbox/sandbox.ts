@@ -21,6 +21,8 @@ export interface SandboxRequest {
   extraHosts: string[];
   /** A task of the swarm's: its managers gave it its addresses already. */
   ofTask?: boolean;
+  /** A command of a build: its /etc/hosts names the container itself and no address that it has. */
+  ofCommand?: boolean;
 }
 
 /** A container's network as it is in the kernel; stored with the running state so that a restart can take it over. */

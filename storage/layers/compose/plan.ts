@@ -14,7 +14,7 @@ export type ComposedFiles = PlaceRequest & { source: PlacedMembers };
 /**
  * What a layer holds that puts files on others: the members that change something, and the directories they lie in, in
  * the order of their names, which are paths. Undefined where something becomes of another kind than it was, or the
- * members are more than files, directories and symbolic links: an overlay settles what becomes of that.
+ * members are more than files of one name, directories and symbolic links: an overlay settles what becomes of that.
  */
 export function planLayer(files: ComposedFiles, lower: LowerFiles): TarMember[] | undefined {
   const members = membersOf(files);
@@ -120,6 +120,12 @@ function membersOf(files: ComposedFiles): Map<string, TarMember> | undefined {
   const { owner, adjustment, source, directories } = files;
   const members = new Map<string, TarMember>();
   let isPlain = true;
+  const shared = new Set<string>();
+  const isLinked = ({ sharedWith = '' }: TarMember): boolean => {
+    const isKnown = sharedWith !== '' && shared.has(sharedWith);
+    shared.add(sharedWith);
+    return isKnown;
+  };
   const collected: TarSink = {
     raw: () => undefined,
     data: () => undefined,
@@ -127,7 +133,7 @@ function membersOf(files: ComposedFiles): Map<string, TarMember> | undefined {
     member: (member) => {
       checkNumbers(member);
       const path = memberPath(member.name);
-      isPlain &&= isPlannable(member) && !members.has(path);
+      isPlain &&= isPlannable(member) && !members.has(path) && !isLinked(member);
       // The root keeps what it is.
       if (path !== '') {
         members.set(path, { ...member, ...owner, name: path });

@@ -60,6 +60,34 @@ describeEngine(
       ...(hasTrixie() ? [['docker buildx', today] satisfies [string, Client]] : []),
     ];
 
+    const policed = async (...rules: object[]): Promise<Said> => {
+      const policy = JSON.stringify({ version: 1, rules });
+      const made = folder('policy', { Dockerfile: 'FROM old\nRUN true\n', 'policy.json': policy });
+      return await runClient(engine.daemon, inTrixie('docker', 'build', '--progress=plain', made), {
+        env: { EXPERIMENTAL_BUILDKIT_SOURCE_POLICY: `${made}/policy.json` },
+      });
+    };
+
+    test.runIf(hasTrixie())(
+      'docker buildx: a policy of sources denies, and puts one in place of another',
+      async () => {
+        const DENY = 'docker-image://docker.io/library/busybox:latest';
+        const convert = {
+          action: 'CONVERT',
+          selector: { identifier: 'docker-image://docker.io/library/old:*', match_type: 'WILDCARD' },
+          updates: { identifier: 'docker-image://docker.io/library/busybox:${1}' },
+        };
+        const deny = { action: 'DENY', selector: { identifier: DENY, match_type: 'EXACT' } };
+        const { err } = await must(policed(convert));
+        expect(err).toContain('[internal] load metadata for docker.io/library/old:latest');
+        expect(err).toContain('[1/2] FROM docker.io/library/busybox:latest');
+        expect((await policed(convert, deny)).err).toContain(
+          'ERROR: failed to solve: old: failed to resolve source metadata for docker.io/library/old:latest: ' +
+            `could not resolve image due to policy: source "${DENY}" denied by policy: source denied by policy`,
+        );
+      },
+    );
+
     test.each(CLIENTS)('%s: a repository, its .dockerignore, a directory of it', async (_name, client) => {
       await must(client(['build', '-t', 'git:1', url]));
       expect((await printed('git:1')).split('\n').toSorted().join(' ')).toBe(

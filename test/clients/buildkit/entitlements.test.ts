@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { must, runClient, type Said } from '../../support/buildkit/run-client.ts';
 import { describeEngine, type Engine } from '../../support/engine/engine.ts';
 import { hasTrixie, inTrixie } from '../../support/trixie.ts';
 
+const CDI = `/tmp/berth-test-cdi-builds-${process.pid}`;
 /** What a command has by default, whatever the daemon has. */
 const SANDBOX = '00000000a80425fb';
 const ALL = 0x1ff_ffff_ffffn;
@@ -17,6 +18,12 @@ const builder =
     const command = ['docker', 'buildx', 'build', '--progress=plain', '--no-cache', ...args, folder];
     return runClient(engine.daemon, inTrixie(...command));
   };
+
+/** The node of /dev/zero under another name, and a variable. */
+function device(name: string, annotations: Record<string, string> = {}): object {
+  const deviceNodes = [{ path: `/dev/of-${name}`, hostPath: '/dev/zero' }];
+  return { name, annotations, containerEdits: { deviceNodes, env: [`OF=${name}`] } };
+}
 
 /** Of the test's own process, which starts the daemon. */
 function ownBoundingSet(): string {
@@ -56,6 +63,32 @@ describeEngine(
         );
       });
 
+      test('RUN --device: one that is free for all builds; not there, or not allowed, is told', async () => {
+        mkdirSync(CDI, { recursive: true });
+        const free = { 'org.mobyproject.buildkit.device.autoallow': 'true' };
+        const devices = [device('free', free), device('own')];
+        const spec = { cdiVersion: '0.6.0', kind: 'vendor.com/class', devices };
+        writeFileSync(`${CDI}/spec.json`, JSON.stringify(spec));
+        const { err } = await must(
+          build([
+            'FROM busybox',
+            'RUN --device=vendor.com/class=free,required [ -c /dev/of-free ] && [ $OF = free ] && [ ! -e /dev/of-own ]',
+            'RUN --device=vendor.com/class [ -c /dev/of-free ]',
+            'RUN --device=vendor.com/class=none [ ! -e /dev/of-free ]',
+          ]),
+        );
+        expect(err).toContain('[Warning] no device vendor.com/class=none is described on this host');
+        const failing = async (flag: string): Promise<string> =>
+          (await build(['FROM busybox', `RUN --device=${flag} true`])).err;
+        expect(await failing('vendor.com/class=*')).toContain(
+          'RUN --device=vendor.com/class=* is not allowed: the build lacks the entitlement device=vendor.com/class=own',
+        );
+        expect(await failing('none.com/class=a,required')).toContain(
+          'required device none.com/class=a is not described on this host',
+        );
+        rmSync(CDI, { recursive: true });
+      });
+
       test.runIf(!existsSync('/sys/fs/cgroup/cgroup.controllers'))(
         '--cgroup-parent: where BuildKit has its commands',
         async () => {
@@ -68,7 +101,7 @@ describeEngine(
       );
     });
   },
-  { config: { builder: { entitlements: { 'security-insecure': true } } } },
+  { config: { builder: { entitlements: { 'security-insecure': true } }, 'cdi-spec-dirs': [CDI] } },
 );
 
 describeEngine('builds of a daemon that was told nothing', (engine) => {

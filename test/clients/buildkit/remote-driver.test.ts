@@ -84,6 +84,21 @@ describeEngine(
       expect(told['containerimage.descriptor']?.digest).toBe(told['containerimage.digest']);
     });
 
+    test.runIf(hasTrixie())('provenance is pushed beside an image, and buildx reads it back', async () => {
+      const name = '127.0.0.1:5000/proven:1';
+      await must(build('proven', FILES, '--provenance=mode=max', '--push', `--tag=${name}`));
+      const [file = '', ...args] = enter(
+        ...inTrixie('docker', 'buildx', 'imagetools', 'inspect', name, '--format', '{{json .Provenance}}'),
+      );
+      const { SLSA } = JSON.parse(execFileSync(file, args).toString()) as {
+        SLSA: { buildConfig: object; materials: { uri: string }[] };
+      };
+      expect(SLSA.materials.map(({ uri }) => uri)).toEqual([
+        expect.stringContaining('pkg:docker/busybox@latest'),
+      ]);
+      expect(SLSA.buildConfig).toHaveProperty('llbDefinition');
+    });
+
     test.runIf(hasTrixie())('a layout in a directory, of one platform and of several', async () => {
       for (const platform of ['linux/arm64', BOTH]) {
         const to = `${root()}/layout-${platform.length}`;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { anEvent } from '../../support/cluster/event.ts';
-import { debianKubectl, Kubectl } from '../../support/cluster/kubectl.ts';
+import { debianKubectl } from '../../support/cluster/debian-kubectl.ts';
+import { Kubectl } from '../../support/cluster/kubectl.ts';
 import { needs } from '../../support/needs.ts';
 
 /** That of Debian 12: it reads OpenAPI as protobuf alone, and judges by it before it sends anything. */

@@ -183,6 +183,10 @@ describe('a layer of files that are put on others', () => {
     ['something below a link', () => [file('app/link/below', 'x')]],
     ['a pipe', () => [{ ...file('app/pipe', ''), type: 'fifo' }]],
     ['a further name', () => [file('app/a', 'x'), { ...file('app/b', ''), type: 'link', linkName: 'app/a' }]],
+    [
+      'a second name of a file',
+      () => [file('app/a', 'x', { sharedWith: 'a' }), file('app/b', 'x', { sharedWith: 'a' })],
+    ],
     ['a sparse file', () => [file('app/a', 'x', { sparse: [{ offset: 0, size: 1 }] })]],
     ['a name twice', () => [file('app/a', 'x'), file('app/a', 'y')]],
     ['an attribute of the kernel', () => [file('app/a', 'x', { attributes: new Map([[OPAQUE, YES]]) })]],

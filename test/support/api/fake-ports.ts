@@ -372,8 +372,11 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       ping: nothing,
       solveFrontend: () => Promise.resolve({ ref: '', metadata: new Map() }),
       returnResult: nothing,
+      warn: nothing,
       inputs: () => Promise.resolve(new Map()),
-      resolveImage: () => Promise.resolve({ digest: '', config: Buffer.from('{}') }),
+      resolveImage: () =>
+        Promise.resolve({ reference: 'docker.io/library/debian:12', digest: '', config: Buffer.from('{}') }),
+      resolveSource: () => Promise.resolve({ source: { identifier: 'local://x', attrs: new Map() } }),
       readResult: () => Promise.resolve(Buffer.from('text')),
       statResult: () => Promise.resolve(SENT_STAT),
       listResult: () => Promise.resolve([SENT_STAT]),

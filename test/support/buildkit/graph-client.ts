@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { solveRequest, solveResponse } from '../../../api/buildkit/proto/control.ts';
+import {
+  solveRequest,
+  solveResponse,
+  statusRequest,
+  statusResponse,
+} from '../../../api/buildkit/proto/control.ts';
 import {
   evaluateRequest,
   gatewaySolveRequest,
@@ -12,7 +17,7 @@ import {
   statFileRequest,
   statFileResponse,
 } from '../../../api/buildkit/proto/gateway.ts';
-import { RpcClient } from '../../../api/buildkit/rpc/client.ts';
+import { RpcClient, type RpcConversation } from '../../../api/buildkit/rpc/client.ts';
 import { silentLogger as log } from '../../../daemon/base/logger.ts';
 import type { TestDaemon } from '../engine/daemon.ts';
 import { definitionOf, type Node } from './graphs.ts';
@@ -60,10 +65,10 @@ export class GraphClient implements AsyncDisposable {
     const ref = randomUUID();
     const solved = this.control({ ref, ...request });
     solved.catch(() => undefined /* the same is thrown below */);
-    const ask = (method: string, asked: Buffer): Promise<Buffer> =>
-      this.call(`${BRIDGE}/${method}`, asked, new Map([['buildkit-controlapi-buildid', [ref]]]));
+    const metadata = new Map([['buildkit-controlapi-buildid', [ref]]]);
+    const ask: Ask = (method, asked, given) => this.call(`${BRIDGE}/${method}`, asked, metadata, given);
     try {
-      return await work(new Bridge(ask));
+      return await work(new Bridge(ref, ask));
     } finally {
       await ask('Return', returnRequest.encode({ result: {} }));
       await solved;
@@ -75,11 +80,26 @@ export class GraphClient implements AsyncDisposable {
     return await this.build(async (bridge) => await read(await bridge.solve(target)));
   }
 
-  async call(method: string, request: Buffer, metadata?: ReadonlyMap<string, string[]>): Promise<Buffer> {
+  async call(
+    method: string,
+    request: Buffer,
+    metadata: ReadonlyMap<string, string[]> = new Map(),
+    given: AbortSignal = signal,
+  ): Promise<Buffer> {
+    return await this.#open().unary(method, request, { signal: given, metadata });
+  }
+
+  /** What a build reports from its beginning on. */
+  updates(ref: string): Updates {
+    const call = this.#open().call('/moby.buildkit.v1.Control/Status', { signal });
+    return new Updates(call, statusRequest.encode({ ref }));
+  }
+
+  #open(): RpcClient {
     if (this.#calls === undefined) {
       throw new Error('the client is not open');
     }
-    return await this.#calls.unary(method, request, { signal, ...(metadata && { metadata }) });
+    return this.#calls;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -88,11 +108,44 @@ export class GraphClient implements AsyncDisposable {
   }
 }
 
+type Update = ReturnType<typeof statusResponse.decode>;
+
+/** Reports of a build, as they come. */
+export class Updates {
+  readonly #updates: AsyncIterator<readonly Buffer[]>;
+  readonly #begun: Promise<void>;
+
+  constructor(call: RpcConversation, request: Buffer) {
+    this.#begun = call.send(request).then(() => call.end());
+    this.#updates = call.batches[Symbol.asyncIterator]();
+  }
+
+  /** The next one that is so. */
+  async until(isSo: (update: Update) => boolean): Promise<Update> {
+    await this.#begun;
+    for (;;) {
+      const { done, value } = await this.#updates.next();
+      if (done === true) {
+        throw new Error('the build is over, and it was not told');
+      }
+      const found = value.map((bytes) => statusResponse.decode(bytes)).find(isSo);
+      if (found !== undefined) {
+        return found;
+      }
+    }
+  }
+}
+
+type Ask = (method: string, request: Buffer, given?: AbortSignal) => Promise<Buffer>;
+
 /** What a frontend may ask. */
 export class Bridge {
-  readonly ask: (method: string, request: Buffer) => Promise<Buffer>;
+  /** Of its build. */
+  readonly ref: string;
+  readonly ask: Ask;
 
-  constructor(ask: (method: string, request: Buffer) => Promise<Buffer>) {
+  constructor(ref: string, ask: Ask) {
+    this.ref = ref;
     this.ask = ask;
   }
 

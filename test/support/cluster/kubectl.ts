@@ -1,44 +1,12 @@
 import { execFile, execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { run as runOrThrow } from '../../../scripts/lib/debootstrap.ts';
 import { serveCluster, type ServedCluster } from './serve-cluster.ts';
 
 const run = promisify(execFile);
-
-const FETCH = `cd "$1"
-apt-get -qq -o APT::Sandbox::User=root download kubernetes-client=1.20.*
-dpkg -x *.deb .
-rm *.deb`;
-
-const CACHE = '/var/cache/berth-kubectl';
-
-/** kubectl 1.20 of Debian 12, out of its package and without installing it; undefined where it cannot be had. */
-export function debianKubectl(): string | undefined {
-  const program = join(CACHE, 'usr/bin/kubectl');
-  if (existsSync(program)) {
-    return program;
-  }
-  const draft = `${CACHE}-${process.pid}`;
-  mkdirSync(draft, { recursive: true });
-  try {
-    runOrThrow('sh', '-ec', FETCH, 'sh', draft);
-    // A run beside this one may have been faster.
-    if (!existsSync(CACHE)) {
-      renameSync(draft, CACHE);
-    }
-    return program;
-  } catch (error) {
-    // No Debian 12, or no mirror: its tests are skipped, and this is why.
-    console.error(String(error));
-    return undefined;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
-}
 
 /** A kubectl and the events that it is used with, over TLS. */
 export class Kubectl implements AsyncDisposable {

@@ -115,6 +115,7 @@ export class FakeNeighbours {
       limit: async (_id, bytes) => this.#called(`rootfs.limit ${bytes}`),
       layout: (id) => this.#layout(id),
       lowers: () => [],
+      isBare: () => false,
       draftInitLayer: () => undefined,
       scratchWork: () => ({ path: '', [Symbol.asyncDispose]: () => Promise.resolve() }),
       remove: async (id) => {

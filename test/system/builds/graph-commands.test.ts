@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { GraphClient, type SolvedTree } from '../../support/buildkit/graph-client.ts';
 import {
@@ -170,6 +172,17 @@ describeEngine('graphs of clients: commands, merges and differences', (engine) =
       '100',
       '',
     ]);
+  });
+
+  test('commands one on the other make no init layers: they do not see any', async () => {
+    const layers = path.join(engine.daemon.paths.dataRoot, 'layers');
+    const made = (): string[] =>
+      readdirSync(layers).filter((id) => existsSync(path.join(layers, id, 'init')));
+    const before = made();
+    const once = shell('date +%N >/once', [], busybox);
+    const twice = shell('date +%N >/twice', [], once);
+    expect(await solved(twice, (found) => found.names('/'))).toContain('twice');
+    expect(made()).toEqual(before);
   });
 
   test('differences: layers above, deletions, and what stands on something else', async () => {

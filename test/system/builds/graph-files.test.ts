@@ -148,7 +148,7 @@ describeEngine('graphs of clients: file operations', (engine) => {
       expect(await found.names('/t/inner')).toEqual(['c.txt', 'd.log']);
     });
     await expect(failing(files([copy('/d', '/t', { copiesContents: true })], target, tree))).rejects.toThrow(
-      'cannot overwrite directory',
+      'cannot replace to directory',
     );
     await expect(failing(files([copy('/d', '/t/inner', {})], target, tree))).rejects.toThrow(
       'cannot copy to non-directory: /t/inner',

@@ -268,14 +268,26 @@ describeEngine(
       expect(text).toContain('from the submodule\n');
     });
 
-    test('build: a repository on a plain web server', async () => {
-      await repository('dumb.git', ['branch', 'master']);
-      const files = execFileSync('find', ['.git', '-type', 'f'], { cwd: web.repositoryPath('dumb.git') });
-      for (const file of files.toString().trim().split('\n')) {
-        const at = path.join(web.repositoryPath('dumb.git'), file);
-        web.file(`/dumb.git/${file.slice('.git/'.length)}`, readFileSync(at));
-      }
-      expect((await build(`${web.url('/dumb.git')}#main:sub`, 'nocache=1')).text).toContain('below\n');
+    test('build: a repository and its submodule on a plain web server', async () => {
+      const plain = (name: string): string => {
+        const directory = web.repositoryPath(name);
+        const files = execFileSync('find', ['.git', '-type', 'f'], { cwd: directory });
+        for (const file of files.toString().trim().split('\n')) {
+          web.file(`/${name}/${file.slice('.git/'.length)}`, readFileSync(path.join(directory, file)));
+        }
+        return web.url(`/${name}`);
+      };
+      await web.repository('plain-inner.git', { inside: 'from the submodule\n' });
+      await web.repository(
+        'dumb.git',
+        { 'sub/Dockerfile': 'FROM busybox\nCOPY mod /mod\nRUN cat /mod/inside\n' },
+        ['submodule', '--quiet', 'add', '--', plain('plain-inner.git'), 'sub/mod'],
+        ['commit', '--quiet', '--message=two'],
+        ['tag', '--annotate', '--message=one', 'v1'],
+      );
+      const { text, error } = await build(`${plain('dumb.git')}#v1:sub`, 'nocache=1');
+      expect(error).toBe('');
+      expect(text).toContain('from the submodule\n');
     });
 
     test('class 21: a ref of git is no option of git', async () => {

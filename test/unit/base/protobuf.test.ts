@@ -77,6 +77,15 @@ test('codec: bytes are those of protocol buffers', () => {
   expect(all.encode({ many: [{ size: 1 }] }).toString('hex')).toBe('8204021001');
 });
 
+test.each([127, 128, 2 ** 14 - 1, 2 ** 14, 2 ** 28 - 1, 2 ** 28, 2 ** 31, 2 ** 32, 2 ** 53 - 1])(
+  'codec: %d, where encodings differ in length, is what it was',
+  (count) => {
+    const encoded = inner.encode({ size: count });
+    expect(encoded).toHaveLength(1 + Math.ceil(count.toString(2).length / 7));
+    expect(inner.decode(encoded).size).toBe(count);
+  },
+);
+
 test('codec: fields that are not known are skipped, what is cut short is refused', () => {
   expect(inner.decode(Buffer.from('f201036162631005', 'hex'))).toEqual({ name: '', size: 5 });
   // A fixed number of 8 and one of 4 bytes.

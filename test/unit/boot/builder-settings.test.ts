@@ -15,7 +15,7 @@ function load(builder: unknown, args: readonly string[] = []): Config {
 test('without settings: dockerd 28 policy, and builds may ask for the network of the host alone', () => {
   const { gc, entitlements } = load(undefined).builder;
   expect(gc).toMatchObject({ isEnabled: true, rules: undefined });
-  expect([...entitlements]).toEqual(['network.host']);
+  expect([...entitlements]).toEqual(['network.host', 'device']);
 });
 
 test.each([
@@ -63,10 +63,13 @@ test.each([
 });
 
 test('the same by a flag, and what builds may ask for', () => {
-  const { builder } = load(undefined, ['--builder', '{"entitlements":{"network-host":false}}']);
+  const { builder } = load(undefined, [
+    '--builder',
+    '{"entitlements":{"network-host":false,"device":false}}',
+  ]);
   expect([...builder.entitlements]).toEqual([]);
   const insecure = load({ entitlements: { 'security-insecure': true } });
-  expect([...insecure.builder.entitlements]).toEqual(['network.host', 'security.insecure']);
+  expect([...insecure.builder.entitlements]).toEqual(['network.host', 'security.insecure', 'device']);
 });
 
 test.each([
@@ -88,7 +91,7 @@ test.each([
     { gc: { policy: [{ keepStorage: '1GB', reservedSpace: '1GB' }] } },
     'keepStorage is the older name of reservedSpace',
   ],
-  [{ entitlements: { device: true } }, 'must NOT have additional properties'],
+  [{ entitlements: { devices: true } }, 'must NOT have additional properties'],
   [{ history: { maxAge: 'old' } }, 'builder.history: maxAge old is no duration'],
   [{ history: { maxEntries: -1 } }, 'history.maxEntries'],
   [{ history: { size: 1 } }, 'must NOT have additional properties'],

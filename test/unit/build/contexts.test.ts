@@ -9,6 +9,7 @@ import { Uploads } from '../../../daemon/build/context/uploads.ts';
 import { withoutIgnored } from '../../../daemon/build/context/without-ignored.ts';
 import { contextSource } from '../../../daemon/build/frontend/sources/remote.ts';
 import { readGraph } from '../../../daemon/build/llb/read-graph.ts';
+import { asTheyAre } from '../../../daemon/build/policy/named-source.ts';
 import { resultDefinition } from '../../../daemon/build/llb/result-definition.ts';
 import { HeldTrees } from '../../../daemon/build/snapshots/held-trees.ts';
 import { BuildTree } from '../../../daemon/build/snapshots/tree.ts';
@@ -126,7 +127,13 @@ test('a result is a graph that its client hands back, and nobody finds it when i
   const notes = new Map([
     [digest, { isFresh: false, description: new Map<string, string>(), capabilities: [] }],
   ]);
-  const owner = { session: 's', sharedKey: '', platform: 'linux/amd64', entitlements: [] };
+  const owner = {
+    session: 's',
+    sharedKey: '',
+    platform: 'linux/amd64',
+    entitlements: [],
+    convert: asTheyAre,
+  };
   const vertex = readGraph({ operations, notes, files: [], places: new Map() }, owner);
   expect(vertex?.op).toEqual({ kind: 'held', id: kept.id });
   expect(held.find(kept.id)).toBe(tree);

@@ -27,6 +27,8 @@ test('what clients send is read', () => {
   });
   expect(options).toEqual({
     contextUrl: '',
+    isScanned: false,
+    isMultiPlatform: true,
     contextSubdirectory: '',
     keepsGitDirectory: false,
     hasOwnDockerfile: false,
@@ -83,7 +85,12 @@ test.each([
   [{ 'input-metadata:base': 'x' }, 'input-metadata:base: must be JSON of texts in base64'],
   [{ 'input-metadata:base': '{"containerimage.config":1}' }, 'input-metadata:base: must be JSON'],
   [{ 'add-hosts': 'x' }, 'add-hosts x: must be NAME=ADDRESS'],
-  [{ 'attest:sbom': '' }, 'attestations are not supported: sbom'],
+  [{ 'build-arg:BUILDKIT_MULTI_PLATFORM': 'x' }, 'invalid boolean value for multi-platform: x'],
+  [
+    { platform: 'linux/amd64,linux/arm64', 'multi-platform': 'false' },
+    'conflicting config: returning multiple target platforms is not allowed',
+  ],
+  [{ 'attest:other': '' }, 'unknown attestation type "other"'],
   [{ 'build-arg:BUILDKIT_SYNTAX': 'other/frontend' }, 'frontend other/frontend is not supported'],
   [{ unknown: 'x' }, 'option unknown=x of the frontend dockerfile.v0'],
   [{ ulimit: 'x' }, 'ulimit x: must be NAME=SOFT:HARD'],

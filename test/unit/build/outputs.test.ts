@@ -4,6 +4,9 @@ import {
   refuseAnnotations,
   type AnnotatedPlace,
 } from '../../../daemon/build/export/annotations.ts';
+import { readAttestations } from '../../../daemon/build/attest/asked.ts';
+import { attestationsFor, refuseAttestations } from '../../../daemon/build/attest/attested-outputs.ts';
+import { attestedFormat } from '../../../daemon/build/export/layer-format.ts';
 import { datedConfig } from '../../../daemon/build/export/dated-config.ts';
 import { refusePlatforms } from '../../../daemon/build/export/refuse-platforms.ts';
 import { readEpoch, readOutputs } from '../../../daemon/build/export/read-outputs.ts';
@@ -17,7 +20,13 @@ const USUAL = { compression: 'gzip', level: undefined, isForced: false, isOci: f
 test('outputs are read with their options', () => {
   expect(readOutputs([])).toEqual([]);
   expect(readOutputs(asked('cacheonly'))).toEqual([]);
-  const image = { kind: 'image', layers: USUAL, annotations: [], epochSeconds: undefined };
+  const image = {
+    kind: 'image',
+    layers: USUAL,
+    annotations: [],
+    epochSeconds: undefined,
+    rewritesTimes: false,
+  };
   expect(readOutputs(asked('moby', { name: 'a,b:2', push: 'true' }))).toEqual([
     { ...image, names: ['a', 'b:2'], push: 'none', isStored: true },
   ]);
@@ -38,7 +47,13 @@ test('outputs are read with their options', () => {
   expect(readOutputs(asked('local', { dest: 'out', 'source-date-epoch': '5' }))).toEqual([
     { kind: 'local', isSplit: true, epochSeconds: 5 },
   ]);
-  const attributes = { name: 'a', compression: 'gzip', 'compression-level': '9', tar: 'false' };
+  const attributes = {
+    name: 'a',
+    compression: 'gzip',
+    'compression-level': '9',
+    tar: 'false',
+    'rewrite-timestamp': '1',
+  };
   expect(readOutputs(asked('docker', attributes))).toEqual([
     {
       kind: 'archive',
@@ -48,6 +63,7 @@ test('outputs are read with their options', () => {
       layers: { compression: 'gzip', level: 9, isForced: true, isOci: false },
       annotations: [],
       epochSeconds: undefined,
+      rewritesTimes: true,
     },
   ]);
 });
@@ -77,12 +93,13 @@ test('annotations say what they are of; what is said of a platform goes first', 
   expect(of('index')).toEqual({ d: '4' });
   expect(of('index-descriptor')).toEqual({ e: '5' });
   const platforms = ['amd64', 'arm64'].map((architecture) => ({ os: 'linux', architecture }));
-  expect(() => refuseAnnotations(annotations, platforms)).not.toThrow();
-  expect(() => refuseAnnotations(annotations, platforms.slice(0, 1))).toThrow(
+  expect(() => refuseAnnotations(annotations, { platforms, isIndex: true })).not.toThrow();
+  const alone = { platforms: platforms.slice(0, 1), isIndex: false };
+  expect(() => refuseAnnotations(annotations, alone)).toThrow(
     'index annotations not supported for single platform export',
   );
   const own = annotations.filter(({ place }) => place === 'manifest');
-  expect(() => refuseAnnotations(own, platforms.slice(0, 1))).toThrow(
+  expect(() => refuseAnnotations(own, alone)).toThrow(
     'annotation a is for linux/arm64, the result is for linux/amd64',
   );
 });
@@ -93,7 +110,11 @@ test.each([
   ['image', { 'annotation.a': 'b' }, 'exporter image: annotations, compression and oci-mediatypes are of an'],
   ['image', { compression: 'zstd' }, 'exporter image: annotations, compression and oci-mediatypes are of an'],
   ['image', { 'push-by-digest': 'true', name: 'a' }, 'exporter image: push-by-digest=true needs push=true'],
-  ['moby', { 'rewrite-timestamp': 'true' }, 'exporter moby: option rewrite-timestamp=true is not supported'],
+  [
+    'local',
+    { 'rewrite-timestamp': 'true' },
+    'exporter local: option rewrite-timestamp=true is not supported',
+  ],
   ['moby', { 'annotation.a': 'b' }, 'exporter moby: option annotation.a=b is not supported'],
   ['local', { mode: 'delete' }, 'exporter local: option mode=delete is not supported'],
   ['oci', { compression: 'estargz' }, 'exporter oci: compression estargz is not supported'],
@@ -149,4 +170,49 @@ test('several platforms at once go where there is room for them', () => {
       'exporter image: several',
     );
   }
+});
+
+const said = (fileName: string): Parameters<typeof attestationsFor>[1]['attestations'][number] => ({
+  predicateType: 'p',
+  predicate: Buffer.alloc(0),
+  fileName,
+  isInlineOnly: fileName === 'inline',
+});
+
+test.each([
+  ['image', { push: 'true', name: 'a' }, false, ['own', 'inline']],
+  ['image', {}, false, []],
+  ['oci', {}, false, ['own']],
+  ['oci', {}, true, ['own', 'inline']],
+  ['local', {}, true, ['own']],
+])('output %s with %o, by platform %j, has of what is said %j', (type, attributes, isByPlatform, kept) => {
+  const [output] = readOutputs(asked(type, attributes));
+  const all =
+    output && attestationsFor(output, { attestations: [said('own'), said('inline')], isByPlatform });
+  expect(all?.map(({ fileName }) => fileName)).toEqual(kept);
+});
+
+const refuse = (value: string, type: string, attributes = {}): void =>
+  refuseAttestations(
+    readAttestations(new Map([['attest:provenance', value]])),
+    readOutputs(asked(type, attributes)),
+  );
+
+const format = (attributes = {}): Parameters<typeof attestedFormat>[0] => {
+  const [output] = readOutputs(asked('oci', attributes));
+  return output?.kind === 'archive' ? output.layers : { ...USUAL, compression: 'gzip' };
+};
+
+test('the store has no attestations: those that clients want by themselves are not missed', () => {
+  expect(() => refuse('mode=min,inline-only=true', 'moby')).not.toThrow();
+  expect(() => refuse('mode=min', 'image', { push: 'true', name: 'a' })).not.toThrow();
+  expect(() => refuse('mode=min', 'oci')).not.toThrow();
+  expect(() => refuse('mode=min', 'moby')).toThrow('exporter image: attestations are not supported');
+});
+
+test('attestations need the media types of OCI', () => {
+  expect(attestedFormat({ ...format(), isOci: false }).isOci).toBe(true);
+  expect(() => attestedFormat(format({ 'oci-mediatypes': 'false' }))).toThrow(
+    'cannot export attestations with "oci-mediatypes=false"',
+  );
 });

@@ -18,7 +18,7 @@ test('a warning is a message of level 1, each of its lines a range', () => {
         detail: 'why',
         url: 'https://page',
         source: { filename: 'Dockerfile', data: 'FROM a' },
-        lines: { from: 2, to: 3 },
+        lines: [{ from: 2, to: 3 }],
       },
     ],
   });

@@ -1,6 +1,6 @@
 import { UnsupportedError } from '../../../base/build-error.ts';
 import { isEngineError } from '../../../base/errors.ts';
-import { parseDockerfile } from '../../../base/dockerfile/parse.ts';
+import { parseDockerfile, parseReadable } from '../../../base/dockerfile/parse.ts';
 import { BUILDKIT } from '../dialect.ts';
 import { parseLintConfig, type LintWarning } from '../lint/linter.ts';
 import { makeGraph, type BuildGraph } from '../make-graph.ts';
@@ -58,7 +58,7 @@ async function graphOf(
   ports: FrontendPorts,
   warnings: LintWarning[] = [],
 ): Promise<BuildGraph> {
-  const dockerfile = parseDockerfile(BUILDKIT, source.text);
+  const dockerfile = parseReadable(BUILDKIT, source.text);
   const lint = parseLintConfig(check || dockerfile.directives.check);
   const readsAll = name === 'frontend.lint' && options.target === '';
   return await makeGraph({ dockerfile, options, lint, readsAll, warnings }, ports);

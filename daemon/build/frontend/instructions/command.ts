@@ -41,6 +41,8 @@ export interface RunCommand {
   isJson: boolean;
   /** As they are written: their values may have variables. */
   mounts: readonly string[];
+  /** As they are written. */
+  devices: readonly string[];
   network: 'default' | 'none' | 'host';
   isPrivileged: boolean;
 }

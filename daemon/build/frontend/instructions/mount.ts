@@ -1,4 +1,5 @@
 import { invalidArgument } from '../../../base/errors.ts';
+import { csvFields } from '../../../base/go/csv-fields.ts';
 import { parseBool, parseSize, SIZE } from '../../../base/go/values.ts';
 import { closest } from '../../../base/dockerfile/closest.ts';
 import { oneOf } from './read-run.ts';
@@ -132,11 +133,8 @@ interface Field {
   value: string | undefined;
 }
 
-/** Comma-separated, with double quotes around a field that has commas; two of them within are one. */
 function fieldsOf(text: string): Field[] {
-  const fields = text.match(/"(?:[^"]|"")*"|[^,]+/g) ?? [];
-  return fields.map((part) => {
-    const field = part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part;
+  return csvFields(text).map((field) => {
     const equals = field.indexOf('=');
     const key = (equals < 0 ? field : field.slice(0, equals)).toLowerCase();
     return { field, key: ALIASES[key] ?? key, value: equals < 0 ? undefined : field.slice(equals + 1) };

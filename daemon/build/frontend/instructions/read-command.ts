@@ -1,7 +1,7 @@
 import { EngineError, invalidArgument, isEngineError, unreachable } from '../../../base/errors.ts';
 import { parseSignal } from '../../../base/signals.ts';
 import type { Instruction } from '../../../base/dockerfile/instruction.ts';
-import { jsonWords } from '../../../base/dockerfile/json-words.ts';
+import { jsonWords, NOT_ONLY_STRINGS } from '../../../base/dockerfile/json-words.ts';
 import { commandWords, readArguments, readPairs, wordList } from './arguments.ts';
 import type { Command } from './command.ts';
 import { readFiles } from './read-files.ts';
@@ -20,7 +20,8 @@ export function readCommand(instruction: Instruction, escape: string): Command {
     if (!isEngineError(error)) {
       throw error;
     }
-    throw new EngineError(error.code, `dockerfile parse error on line ${from}: ${error.message}`, {
+    const place = error.message === NOT_ONLY_STRINGS ? '' : `dockerfile parse error on line ${from}: `;
+    throw new EngineError(error.code, `${place}${error.message}`, {
       cause: error,
       details: { line: from, endLine: to },
     });

@@ -7,15 +7,15 @@ import type { RunCommand } from './command.ts';
 /** RUN. Throws invalid_argument. Pure. */
 export function readRun({ rest, flags }: Instruction): RunCommand {
   const { words, isJson } = commandWords(rest);
-  if (words.length === 0) {
-    throw invalidArgument('RUN requires at least one argument');
-  }
+  const values = (name: string): string[] =>
+    flags.flatMap((flag) => (flag.name === name ? [flag.value ?? ''] : []));
   const value = (flag: string): string | undefined => flags.find((item) => item.name === flag)?.value;
   return {
     kind: 'run',
     words,
     isJson,
-    mounts: flags.flatMap((flag) => (flag.name === 'mount' ? [flag.value ?? ''] : [])),
+    mounts: values('mount'),
+    devices: values('device'),
     network: oneOf('network mode', value('network') ?? 'default', ['default', 'none', 'host']),
     isPrivileged:
       oneOf('security mode', value('security') ?? 'sandbox', ['sandbox', 'insecure']) === 'insecure',

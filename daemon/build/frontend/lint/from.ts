@@ -17,16 +17,28 @@ interface Known {
 }
 
 /** Arguments of FROM that no ARG before the first FROM declares. */
-export function warnOfBase({ globals }: Known, linter: Linter, { from }: From, { unset }: Expansion): void {
-  const known = [...new Set([...globals.values.keys(), ...globals.declared.keys()])];
-  for (const name of unset) {
-    if (known.includes(name)) {
-      continue;
-    }
-    const meant = closest(name, known);
-    const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
+export function warnOfBase(known: Known, linter: Linter, { from }: From, said: Expansion): void {
+  for (const [name, hint] of undeclared(known, said)) {
     linter.warn(RULES.undefinedArgInFrom, from.lines, `FROM argument '${name}' is not declared${hint}`);
   }
+}
+
+/** ` (did you mean NAME?)` for the end of an error, where an undeclared argument may be its cause; `''` else. Pure. */
+export function hintOfArguments(known: Known, said: Expansion): string {
+  return [...undeclared(known, said).values()].find((hint) => hint !== '') ?? '';
+}
+
+/** By the name: a hint at what was meant, `''` where nothing is like it. */
+function undeclared({ globals }: Known, { unset }: Expansion): Map<string, string> {
+  const known = [...new Set([...globals.values.keys(), ...globals.declared.keys()])];
+  return new Map(
+    [...unset]
+      .filter((name) => !known.includes(name))
+      .map((name) => {
+        const meant = closest(name, known);
+        return [name, meant === undefined ? '' : ` (did you mean ${meant}?)`];
+      }),
+  );
 }
 
 /** `--platform` that says what is so anyway, or the same on every machine. */
@@ -51,7 +63,7 @@ export function warnOfPlatform(known: Known, linter: Linter, from: From, said: E
 
 function isNamedAfter(stage: string, platform: string): boolean {
   try {
-    const { os, architecture } = parsePlatform(platform, '');
+    const { os, architecture } = parsePlatform(platform, '', { anySystem: true });
     return stage.includes(os) || stage.includes(architecture);
   } catch {
     // It is refused where it is read.

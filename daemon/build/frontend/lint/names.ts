@@ -21,12 +21,8 @@ export function lintFrom(instruction: Instruction, words: readonly string[], lin
   }
 }
 
-/** What is seen of all instructions together. */
-export function lintInstructions(
-  { instructions, emptyContinuations }: Dockerfile,
-  stages: readonly { name: string; from: Instruction }[],
-  linter: Linter,
-): void {
+/** What is seen of an instruction on its own. */
+export function lintEach({ instructions, emptyContinuations }: Dockerfile, linter: Linter): void {
   for (const line of emptyContinuations) {
     linter.warn(RULES.noEmptyContinuation, { from: line, to: line }, 'Empty continuation line');
   }
@@ -40,6 +36,14 @@ export function lintInstructions(
       lintDescription(instruction, names, linter);
     }
   }
+}
+
+/** What is seen of all instructions together. */
+export function lintTogether(
+  { instructions }: Dockerfile,
+  stages: readonly { name: string; from: Instruction }[],
+  linter: Linter,
+): void {
   lintStageNames(stages, linter);
   lintCase(instructions.slice(instructions.findIndex(({ name }) => name === 'FROM')), linter);
 }

@@ -72,7 +72,7 @@ export const RULES = {
     'FromPlatformFlagConstDisallowed',
     'FROM --platform flag should not use a constant value',
   ),
-  copyIgnoredFile: rule('CopyIgnoredFile', 'Attempting to Copy file that is excluded by .dockerignore'),
+  copyIgnoredFile: rule('CopyIgnoredFile', 'Attempting to Copy file that is excluded by .dockerignore', true),
   invalidDefinitionDescription: rule(
     'InvalidDefinitionDescription',
     'Comment for build stage or argument should follow the format: `# <arg/stage name> <description>`. If this is ' +

@@ -14,7 +14,8 @@ import { findContext } from '../sources/named-context.ts';
 import { localVertex } from '../sources/source-tree.ts';
 import type { Build, Stage, StageState } from './stage.ts';
 
-const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const UNIX_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const WINDOWS_PATH = String.raw`c:\Windows\System32;c:\Windows`;
 
 /** Begins a stage on an image, on what the client has for its name, or on nothing. Throws what the port throws. */
 export async function beginStage(build: Build, stage: Stage): Promise<StageState> {
@@ -132,8 +133,12 @@ function fullName(text: string): string {
   return `${name}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`;
 }
 
+function defaultPath(os: string): string {
+  return os === 'windows' ? WINDOWS_PATH : UNIX_PATH;
+}
+
 function emptyImage({ os, architecture, variant = '' }: Platform): BaseImage {
-  const config = { WorkingDir: '/', Env: [`PATH=${DEFAULT_PATH}`] };
+  const config = { WorkingDir: '/', Env: [`PATH=${defaultPath(os)}`] };
   return { os, architecture, variant, author: '', config, history: [] };
 }
 
@@ -145,7 +150,7 @@ function newState(
   paths = new Set<string>(),
 ): StageState {
   const given = config.Env ?? [];
-  const Env = given.some((item) => item.startsWith('PATH=')) ? given : [...given, `PATH=${DEFAULT_PATH}`];
+  const Env = given.some((item) => item.startsWith('PATH=')) ? given : [...given, `PATH=${defaultPath(os)}`];
   const env = new Map(
     Env.map((item): [string, string] => {
       const equals = item.indexOf('=');

@@ -33,12 +33,18 @@ export function readGlobals(
   for (const { argument, instruction } of globals) {
     const { name } = argument;
     let value = given.get(name);
-    let dependencies: ReadonlySet<string> = new Set();
+    const dependencies = new Set<string>();
     if (value === undefined && argument.value !== undefined) {
       const fallback = argument.value;
       const expanded = located(instruction.lines, () => expand(fallback, { variables: values, escape }));
       value = expanded.text;
-      dependencies = new Set([...expanded.used].filter((used) => !expanded.unset.has(used)));
+      [...expanded.used]
+        .filter((used) => !expanded.unset.has(used))
+        .forEach((used) => dependencies.add(used));
+      // One that is made of itself stands on what the one before was made of.
+      if (dependencies.has(name)) {
+        declared.get(name)?.dependencies.forEach((used) => dependencies.add(used));
+      }
     }
     if (value !== undefined) {
       values.set(name, value);

@@ -6,7 +6,7 @@ import { descriptionOf, readArguments } from '../instructions/arguments.ts';
 import type { Argument, Step } from '../instructions/command.ts';
 import { readCommand } from '../instructions/read-command.ts';
 import { BUILDKIT } from '../dialect.ts';
-import { lintFrom, lintInstructions } from '../lint/names.ts';
+import { lintEach, lintFrom, lintTogether } from '../lint/names.ts';
 import type { Linter } from '../lint/linter.ts';
 
 /** What stands between one FROM and the next. */
@@ -30,7 +30,7 @@ export interface Plan {
   stages: readonly StagePlan[];
 }
 
-/** Throws invalid_argument that names the line. Pure. */
+/** Throws invalid_argument that names the line, when all before it has been looked at. Pure. */
 export function planStages(dockerfile: Dockerfile, linter: Linter): Plan {
   const { escape } = dockerfile.directives;
   const globals: { argument: Argument; instruction: Instruction }[] = [];
@@ -53,10 +53,14 @@ export function planStages(dockerfile: Dockerfile, linter: Linter): Plan {
       });
     }
   }
+  lintEach(dockerfile, linter);
+  if (dockerfile.broken !== undefined) {
+    throw dockerfile.broken;
+  }
   if (stages.length === 0) {
     throw invalidArgument('dockerfile contains no stages to build');
   }
-  lintInstructions(dockerfile, stages, linter);
+  lintTogether(dockerfile, stages, linter);
   return { escape, globals, stages };
 }
 

@@ -1,8 +1,8 @@
 import { parsePlatform, type Platform } from '../../../../storage/image/platform.ts';
 import { tryParseReference } from '../../../../storage/references/reference.ts';
 import { expand, expandText, type Expansion } from '../../../base/dockerfile/words.ts';
-import { invalidArgument } from '../../../base/errors.ts';
-import { warnOfBase, warnOfPlatform } from '../lint/from.ts';
+import { errorText, invalidArgument, isEngineError } from '../../../base/errors.ts';
+import { hintOfArguments, warnOfBase, warnOfPlatform } from '../lint/from.ts';
 import { RULES } from '../lint/rules.ts';
 import { located } from '../located.ts';
 import { findContext } from '../sources/named-context.ts';
@@ -74,21 +74,41 @@ function readPlatform(build: Build, plan: StagePlan, used: Set<string>): Platfor
   const linter = build.linter.with(plan.from.comments);
   const said: Expansion = expand(plan.platform, { variables: globals.values, escape });
   warnOfPlatform(build, linter, plan, said);
+  const hint = hintOfArguments(build, said);
   if (said.text === '') {
-    throw invalidArgument(`empty platform value from expression ${plan.platform}`);
+    throw invalidArgument(`empty platform value from expression ${plan.platform}${hint}`);
   }
   said.used.forEach((name) => used.add(name));
-  return parsePlatform(said.text, `failed to parse platform ${plan.platform}`);
+  try {
+    return parsePlatform(said.text, `failed to parse platform ${plan.platform}`, { anySystem: true });
+  } catch (error) {
+    throw invalidArgument(`${errorText(error)}: invalid argument${hint}`);
+  }
 }
 
-/** Images should be there for who gives no arguments, too. */
+/** Images should be there for who gives no arguments, too; one that must be given (`${NAME:?why}`) has no default. */
 function warnOfDefaults(build: Build, plan: Plan): void {
   const { options, escape } = build;
-  const { values } = readGlobals(plan, options, new Map());
+  const defaults = readable(() => readGlobals(plan, options, new Map()).values);
+  if (defaults === undefined) {
+    return;
+  }
   for (const { base, from } of plan.stages) {
-    if (tryParseReference(expandText(base, { variables: values, escape })) === undefined) {
+    const name = readable(() => expandText(base, { variables: defaults, escape }));
+    if (name !== undefined && tryParseReference(name) === undefined) {
       const detail = `Default value for ARG ${base} results in empty or invalid base image name`;
       build.linter.warn(RULES.invalidDefaultArgInFrom, from.lines, detail);
     }
+  }
+}
+
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isEngineError(error, 'invalid_argument')) {
+      return undefined;
+    }
+    throw error;
   }
 }

@@ -72,7 +72,7 @@ export function maintainerStep(context: StepContext, { author }: Of<'maintainer'
 export function cmdStep(context: StepContext, command: Of<'cmd' | 'entrypoint'>): void {
   warnUsedTwice(context, 'cmd');
   const Cmd = commandLine(context, command);
-  setConfig(context, { Cmd, ArgsEscaped: true });
+  setConfig(context, { Cmd: orNothing(Cmd), ArgsEscaped: true });
   addHistory(context, `CMD ${quoted(Cmd)}`);
 }
 
@@ -80,8 +80,16 @@ export function cmdStep(context: StepContext, command: Of<'cmd' | 'entrypoint'>)
 export function entrypointStep(context: StepContext, command: Of<'cmd' | 'entrypoint'>): void {
   warnUsedTwice(context, 'entrypoint');
   const Entrypoint = commandLine(context, command);
-  setConfig(context, { Entrypoint, ...(!context.state.last.has('cmd') && { Cmd: null }) });
+  setConfig(context, {
+    Entrypoint: orNothing(Entrypoint),
+    ...(!context.state.last.has('cmd') && { Cmd: null }),
+  });
   addHistory(context, `ENTRYPOINT ${quoted(Entrypoint)}`);
+}
+
+/** An empty list is none: BuildKit writes no empty ones. */
+function orNothing(words: string[]): string[] | null {
+  return words.length === 0 ? null : words;
 }
 
 function commandLine(context: StepContext, { words, isJson }: Of<'cmd' | 'entrypoint'>): string[] {

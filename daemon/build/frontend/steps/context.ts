@@ -1,4 +1,5 @@
 import { expand } from '../../../base/dockerfile/words.ts';
+import { invalidArgument } from '../../../base/errors.ts';
 import { closest } from '../../../base/dockerfile/closest.ts';
 import type { Step } from '../instructions/command.ts';
 import type { Linter } from '../lint/linter.ts';
@@ -50,6 +51,13 @@ function warnUnset({ state, step, linter }: StepContext, unset: ReadonlySet<stri
     const meant = closest(name, [...state.env.keys()]);
     const hint = meant === undefined ? '' : ` (did you mean $${meant}?)`;
     linter.warn(RULES.undefinedVar, step.lines, `Usage of undefined variable '$${name}'${hint}`);
+  }
+}
+
+/** Throws invalid_argument for a path of Windows, of which nothing here would make the same as Windows does. */
+export function refuseDrive({ state }: StepContext, path: string): void {
+  if (state.platform.os === 'windows' && /^[A-Za-z]:|\\/.test(path)) {
+    throw invalidArgument(`path ${path}: drives and backslashes are not supported`);
   }
 }
 

@@ -6,7 +6,7 @@ import { warnOfIgnored } from '../lint/ignored.ts';
 import { document } from '../sources/document.ts';
 import { gitSource, httpSource, isGit, isHttp } from '../sources/remote.ts';
 import { contextTree, sourceTree } from '../sources/source-tree.ts';
-import { addHistory, expanded, expandedDocument, type StepContext } from './context.ts';
+import { addHistory, expanded, expandedDocument, refuseDrive, type StepContext } from './context.ts';
 import { numbered, shownText } from './step-name.ts';
 
 const DOCUMENT_MODE = 0o644;
@@ -164,7 +164,9 @@ class Copies {
 }
 
 /** Absolute; what ends in a slash, or in a dot, is a directory. */
-function destinationOf({ state }: StepContext, destination: string): string {
+function destinationOf(context: StepContext, destination: string): string {
+  const { state } = context;
+  refuseDrive(context, destination);
   const path = posix.resolve('/', state.image.config.WorkingDir ?? '', destination);
   const isDirectory = /(?:^|\/)\.?$/.test(destination);
   return isDirectory && path !== '/' ? `${path}/` : path;

@@ -1,8 +1,16 @@
-import { EngineError } from '../../../base/errors.ts';
-import { SANDBOX_HOSTNAME, type ExecMount, type ExecOp, type Vertex } from '../../graph/op.ts';
+import { EngineError, invalidArgument } from '../../../base/errors.ts';
+import {
+  SANDBOX_HOSTNAME,
+  type AskedDevice,
+  type ExecMount,
+  type ExecOp,
+  type Vertex,
+} from '../../graph/op.ts';
 import type { Heredoc } from '../../../base/dockerfile/instruction.ts';
 import { heredocWord } from '../../../base/dockerfile/heredoc.ts';
+import { formatPlatform } from '../../../../storage/image/platform.ts';
 import type { RunCommand } from '../instructions/command.ts';
+import { readDevice } from '../instructions/device.ts';
 import { readMount, type Mount } from '../instructions/mount.ts';
 import { document } from '../sources/document.ts';
 import { inShell } from './config-steps.ts';
@@ -17,6 +25,9 @@ const DOCUMENTS = '/dev/pipes/';
 export function runStep(context: StepContext, command: RunCommand): void {
   const { build, stage, state, step } = context;
   const { options } = build;
+  if (state.platform.os !== 'linux') {
+    throw invalidArgument(`RUN: commands of ${formatPlatform(state.platform)} cannot be run on this host`);
+  }
   const mounts = command.mounts.map((text) => readMount(text, (value) => expanded(context, value)));
   const { argv, script, summary } = commandLine(context, command);
   const made = new Mounts(context);
@@ -25,6 +36,7 @@ export function runStep(context: StepContext, command: RunCommand): void {
   }
   mounts.forEach((mount) => made.add(mount));
   const { network, isPrivileged } = allowed(context, command);
+  const devices = command.devices.map((text) => askedDevice(context, expanded(context, text)));
   const op: ExecOp = {
     kind: 'exec',
     argv,
@@ -40,6 +52,7 @@ export function runStep(context: StepContext, command: RunCommand): void {
     ulimits: options.ulimits,
     cgroupParent: options.cgroupParent,
     mounts: made.mounts,
+    ...(devices.length > 0 && { devices }),
   };
   const name = shownText(`${step.instruction.text}${summary}`, {
     variables: masked(state.env, mounts),
@@ -64,6 +77,9 @@ function commandLine(
   { words, isJson }: RunCommand,
 ): { argv: string[]; script?: Vertex; summary: string } {
   if (isJson) {
+    if (words.length === 0) {
+      throw invalidArgument('failed to marshal LLB definition: arguments are required');
+    }
     return { argv: [...words], summary: '' };
   }
   const { heredocs } = context.step.instruction;
@@ -107,6 +123,15 @@ function allowed({ build }: StepContext, command: RunCommand): Pick<ExecOp, 'net
     refuse('--security=insecure', 'security.insecure');
   }
   return { network, isPrivileged: command.isPrivileged };
+}
+
+/** A client allows all devices, or one by its name, or those of its kind. */
+function askedDevice({ build }: StepContext, text: string): AskedDevice {
+  const { entitlements } = build.options;
+  const asked = readDevice(text);
+  const [kind = ''] = asked.name.split('=', 1);
+  const names = ['device', ...[asked.name, kind, `${kind}=*`].map((name) => `device=${name}`)];
+  return { ...asked, isAllowed: names.some((name) => entitlements.has(name)) };
 }
 
 /** A client's key agent is found by this variable. */

@@ -1,12 +1,13 @@
 import { posix } from 'node:path';
 import { RULES } from '../lint/rules.ts';
-import { addHistory, expanded, setConfig, type StepContext } from './context.ts';
+import { addHistory, expanded, refuseDrive, setConfig, type StepContext } from './context.ts';
 import { numbered, shownText } from './step-name.ts';
 
 /** WORKDIR: the directory is made, and belongs to the user of the stage. */
 export function workdirStep(context: StepContext, command: { path: string }): void {
   const { build, stage, state, step, linter } = context;
   const path = expanded(context, command.path);
+  refuseDrive(context, path);
   if (!state.hasWorkdir && !path.startsWith('/')) {
     const detail = `Relative workdir ${JSON.stringify(path)} can have unexpected results if the base image changes`;
     linter.warn(RULES.workdirRelativePath, step.lines, detail);

@@ -24,6 +24,7 @@ export async function copy(work: FilesWork, action: CopyFiles): Promise<void> {
       ...(owner === undefined && isTree ? {} : { owner: owner ?? ROOT }),
       ...(read && { sourceView: read.view }),
       ...(action.keepsParents && { below: belowPivot(source.path, asked) }),
+      keepsKinds: action.isClassic !== true,
       adjust: { exclude: action.exclude, chmod: action.chmod },
     });
   }

@@ -1,6 +1,6 @@
 import { openReadRoot } from '../../../../storage/contexts/roots.ts';
 import type { FilesView } from '../../../../storage/files/view.ts';
-import type { Made } from '../../graph/op.ts';
+import type { CopyFiles, Made } from '../../graph/op.ts';
 import type { BuildTree } from '../../snapshots/tree.ts';
 import { openTree } from '../open-tree.ts';
 import { ownerOf as ownerIn } from '../owner.ts';
@@ -13,16 +13,19 @@ export interface FilesWork {
   view: FilesView;
   inputs: readonly (BuildTree | undefined)[];
   signal: AbortSignal;
+  /** Shown with the step. */
+  warn: (text: string) => void;
 }
 
-/** Names are looked up in account files; without a group it is that of the user's name, or number. */
+/** Names are looked up in account files. */
 export async function ownerOf(
-  { deps, view, inputs }: FilesWork,
-  { owner, accounts }: Pick<Made, 'owner' | 'accounts'>,
+  { deps, view, inputs, warn }: FilesWork,
+  { owner, accounts, isClassic }: Pick<Made, 'owner' | 'accounts'> & Pick<CopyFiles, 'isClassic'>,
 ): Promise<{ uid: number; gid: number }> {
+  const reading = { warn, ...(isClassic && { isClassic }) };
   if (owner === '' || accounts === undefined) {
-    return ownerIn(deps, view, owner);
+    return ownerIn(deps, view, owner, reading);
   }
   await using read = await openReadRoot(deps, openTree(deps, inputs[accounts]));
-  return ownerIn(deps, read.view, owner);
+  return ownerIn(deps, read.view, owner, reading);
 }

@@ -22,6 +22,7 @@ export const CLASSIC: Dialect = {
     RUN: {},
   },
   hasEmptyFlags: true,
+  mayBeEmpty: [],
   hasHeredocs: false,
   continuesAtTwo: true,
   error: (line, problem) =>

@@ -107,6 +107,17 @@ test('outline: of one stage, with its name and what it is for', async () => {
   expect(textOf(made, 'result.txt')).toMatch(/^TARGET: +build\nDESCRIPTION: makes it\n\nBUILD ARG/);
 });
 
+test('outline: an argument that is made of itself has what the one before was made of', async () => {
+  const text = 'ARG A=1\nARG B=2\nARG C=3\nARG A=${A}${B}\nARG A=x${A}\nFROM debian:12\nARG A';
+  const { target } = await read(text);
+  expect(jsonOf(outlineAnswer({ ...SOURCE, text }, target))).toMatchObject({
+    args: [
+      { name: 'B', value: '2', location: at(2) },
+      { name: 'A', value: 'x12', location: at(5) },
+    ],
+  });
+});
+
 test('targets: all stages, the last by default', () => {
   const made = targetsAnswer(SOURCE, parseDockerfile(BUILDKIT, TEXT));
   expect(jsonOf(made)).toEqual({

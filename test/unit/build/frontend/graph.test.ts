@@ -65,7 +65,10 @@ const CONFIG: [string, ContainerConfig, string][] = [
   ['SHELL ["/bin/bash", "-c"]', { Shell: ['/bin/bash', '-c'] }, 'SHELL [/bin/bash -c]'],
   ['CMD echo $A', { Cmd: ['/bin/sh', '-c', 'echo $A'], ArgsEscaped: true }, 'CMD ["/bin/sh" "-c" "echo $A"]'],
   ['CMD ["a", "b c"]', { Cmd: ['a', 'b c'], ArgsEscaped: true }, 'CMD ["a" "b c"]'],
-  ['CMD []', { Cmd: [], ArgsEscaped: true }, 'CMD []'],
+  ['CMD []', { Cmd: null, ArgsEscaped: true }, 'CMD []'],
+  ['CMD', { Cmd: ['/bin/sh', '-c', ''], ArgsEscaped: true }, 'CMD ["/bin/sh" "-c" ""]'],
+  ['ENTRYPOINT', { Entrypoint: ['/bin/sh', '-c', ''], Cmd: null }, 'ENTRYPOINT ["/bin/sh" "-c" ""]'],
+  ['ENTRYPOINT []', { Entrypoint: null, Cmd: null }, 'ENTRYPOINT []'],
   ['ENTRYPOINT ["a"]', { Entrypoint: ['a'], Cmd: null }, 'ENTRYPOINT ["a"]'],
   [
     'HEALTHCHECK --interval=5s --start-interval=1s --retries=3 CMD true',
@@ -276,6 +279,30 @@ test('options of the build reach its commands', async () => {
     network: 'host',
     isPrivileged: true,
   });
+});
+
+test.each([
+  ['--device=v.com/gpu=0', [{ name: 'v.com/gpu=0', isRequired: false, isAllowed: true }]],
+  ['--device=v.com/gpu=*,required', [{ name: 'v.com/gpu=*', isRequired: true, isAllowed: true }]],
+  ['--device=required=false,v.com/net', [{ name: 'v.com/net', isRequired: false, isAllowed: false }]],
+  [
+    '--device=name=v.com/net=$N --device=v.com/gpu',
+    [
+      { name: 'v.com/net=b', isRequired: false, isAllowed: true },
+      { name: 'v.com/gpu', isRequired: false, isAllowed: true },
+    ],
+  ],
+])('RUN %s', async (flags, devices) => {
+  const options = { entitlements: new Set(['device=v.com/gpu', 'device=v.com/net=b']) };
+  expect(await opOf(`ARG N=b\nRUN ${flags} x`, { options })).toMatchObject({ devices });
+});
+
+test.each([
+  ['v.com/gpu=0,w.com/gpu=1', "unexpected field 'w.com/gpu=1' in 'v.com/gpu=0,w.com/gpu=1'"],
+  ['required', '--device=required names no device'],
+  ['v.com/gpu,required=perhaps', 'strconv.ParseBool: parsing "perhaps": invalid syntax'],
+])('RUN --device=%s is refused', async (value, why) => {
+  await expect(opOf(`RUN --device=${value} x`)).rejects.toThrow(why);
 });
 
 test.each([

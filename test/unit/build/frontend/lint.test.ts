@@ -111,15 +111,20 @@ const CASES: [string, string[], Given?][] = [
     { options: { args: new Map([['TAG', '12']]) } },
   ],
   [
-    'FROM debian:12\nCOPY a.log b /\nADD sub/x /',
+    '# check=skip=all;experimental=CopyIgnoredFile\nFROM debian:12\nCOPY a.log b /\nADD sub/x /',
     [
-      'CopyIgnoredFile 2: Attempting to Copy file "a.log" that is excluded by .dockerignore',
-      'CopyIgnoredFile 3: Attempting to Add file "sub/x" that is excluded by .dockerignore',
+      'CopyIgnoredFile 3: Attempting to Copy file "a.log" that is excluded by .dockerignore',
+      'CopyIgnoredFile 4: Attempting to Add file "sub/x" that is excluded by .dockerignore',
     ],
     { options: { ignorePatterns: ['*.log', 'sub'] } },
   ],
-  ['FROM debian:12\nCOPY a.log /', [], { options: { ignorePatterns: ['*.log', '!a.log'] } }],
-  ['FROM debian:12\nCOPY . /', [], { options: { ignorePatterns: ['**/x'] } }],
+  ['FROM debian:12\nCOPY a.log /', [], { options: { ignorePatterns: ['*.log'] } }],
+  [
+    '# check=experimental=all\nFROM debian:12\nCOPY a.log /',
+    [],
+    { options: { ignorePatterns: ['*.log', '!a.log'] } },
+  ],
+  ['# check=experimental=all\nFROM debian:12\nCOPY . /', [], { options: { ignorePatterns: ['**/x'] } }],
   [
     '# check=experimental=all\n# other things\nARG A\n\n# a build of it\nFROM debian:12 AS a\n# it\nARG B C',
     [
@@ -177,6 +182,14 @@ test('error=true: the build ends with the names of the rules; the warnings are s
     'lint violation found for rules: JSONArgsRecommended, MultipleInstructionsDisallowed',
   );
   expect(given.warnings).toHaveLength(3);
+});
+
+test('what stands before an instruction that cannot be read is looked at', async () => {
+  const given: Required<Pick<Given, 'warnings'>> = { warnings: [] };
+  await expect(read('FROM debian:12 AS Bad\nMAINTAINER me\nBADCMD\nMAINTAINER me', given)).rejects.toThrow(
+    'dockerfile parse error on line 3: unknown instruction: BADCMD',
+  );
+  expect(given.warnings.map(({ rule }) => rule.name)).toEqual(['StageNameCasing', 'MaintainerDeprecated']);
 });
 
 test.each(['skip', 'other=x', 'error=perhaps'])('check=%s is refused', (text) => {

@@ -1,5 +1,5 @@
 import { BUILDKIT } from '../../../../daemon/build/frontend/dialect.ts';
-import { parseDockerfile } from '../../../../daemon/base/dockerfile/parse.ts';
+import { parseReadable } from '../../../../daemon/base/dockerfile/parse.ts';
 import { parseLintConfig, type LintWarning } from '../../../../daemon/build/frontend/lint/linter.ts';
 import { makeGraph, type BuildGraph } from '../../../../daemon/build/frontend/make-graph.ts';
 import type { BuildOptions, FoundImage } from '../../../../daemon/build/frontend/options.ts';
@@ -25,6 +25,7 @@ export const OPTIONS: BuildOptions = {
   },
   ignorePatterns: [],
   contexts: new Map(),
+  isScanned: false,
   noCache: [],
   pulls: false,
   entitlements: new Set(),
@@ -58,7 +59,7 @@ export async function read(
     ...images,
   };
   const asked: string[] = [];
-  const dockerfile = parseDockerfile(BUILDKIT, typeof text === 'string' ? text : text.join('\n'));
+  const dockerfile = parseReadable(BUILDKIT, typeof text === 'string' ? text : text.join('\n'));
   const graph = await makeGraph(
     {
       dockerfile,

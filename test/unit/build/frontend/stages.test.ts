@@ -160,6 +160,23 @@ test('named contexts stand for images, for stages and for what is copied from', 
   });
 });
 
+function buildFor(os: string): { targetPlatform: { os: string; architecture: string } } {
+  return { targetPlatform: { os, architecture: 'arm64' } };
+}
+
+test('files of a system that nothing here runs: they are copied; commands and drives are refused', async () => {
+  const { image } = await read(['FROM scratch', 'COPY a /', 'WORKDIR /b'], { options: buildFor('darwin') });
+  expect(image).toMatchObject({ os: 'darwin', architecture: 'arm64', config: { WorkingDir: '/b' } });
+  await expect(read(['FROM scratch', 'RUN x'], { options: buildFor('freebsd') })).rejects.toThrow(
+    'RUN: commands of freebsd/arm64 cannot be run on this host',
+  );
+  for (const line of ['COPY a C:/b', 'WORKDIR d:/b']) {
+    await expect(read(['FROM scratch', line], { options: buildFor('windows') })).rejects.toThrow(
+      'drives and backslashes are not supported',
+    );
+  }
+});
+
 test.each([
   ['FROM', 'dockerfile parse error on line 1: FROM requires at least one argument', 1],
   ['FROM a AS', 'dockerfile parse error on line 1: FROM requires either one or three arguments', 1],
@@ -167,6 +184,23 @@ test.each([
   ['ARG A', 'dockerfile contains no stages to build', undefined],
   ['FROM $A', 'base name ($A) should not be blank', 1],
   ['FROM --platform=$A debian:12', 'empty platform value from expression $A', 1],
+  [
+    'FROM debian:12\nRUN --mont=type=tmpfs,target=/a x',
+    'dockerfile parse error on line 2: unknown flag: --mont (did you mean mount?)',
+    2,
+  ],
+  ['ARG A=${A:?"give it"}\nFROM debian:$A', 'failed to process "${A:?\\"give it\\"}": A: give it', 1],
+  [
+    'FROM --platform=$BULIDPLATFORM debian:12',
+    'empty platform value from expression $BULIDPLATFORM (did you mean BUILDPLATFORM?)',
+    1,
+  ],
+  [
+    'ARG MY_ARCH=amd64\nFROM --platform=linux/${MYARCH} debian:12',
+    'failed to parse platform linux/${MYARCH}: "" is an invalid component of "linux/": platform specifier component ' +
+      'must match "^[A-Za-z0-9_.-]+$": invalid argument (did you mean MY_ARCH?)',
+    2,
+  ],
   [
     'FROM no:1',
     'no:1: failed to resolve source metadata for docker.io/library/no:1: docker.io/library/no:1: not found',
@@ -177,6 +211,12 @@ test.each([
     'FROM debian:12\nCOPY a',
     'dockerfile parse error on line 2: COPY requires at least two arguments, but only one was provided. ' +
       'Destination could not be determined',
+    2,
+  ],
+  ['FROM debian:12\nRUN []', 'failed to marshal LLB definition: arguments are required', 2],
+  [
+    'FROM debian:12\nRUN ["a", 1]',
+    'when using JSON array syntax, arrays must be comprised of strings only',
     2,
   ],
   [
@@ -235,6 +275,12 @@ test.each([
   ],
 ])('%j is refused, with its place', async (text, message, line) => {
   await expect(read(text)).rejects.toMatchObject({ message, details: line === undefined ? {} : { line } });
+});
+
+test('an argument that must be given has no default to be looked at', async () => {
+  const given = { options: { args: new Map([['A', '12']]) } };
+  const { asked } = await read('ARG A=${A:?"give it"}\nFROM debian:${A:?}', given);
+  expect(asked).toEqual(['docker.io/library/debian:12']);
 });
 
 test('a target that is not there is refused', async () => {

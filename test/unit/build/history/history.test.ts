@@ -5,8 +5,6 @@ import { limits } from '../../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { BuildHistory } from '../../../../daemon/build/history/history.ts';
 import { frameLog, logMessages } from '../../../../daemon/build/history/log.ts';
-import { packageUrl } from '../../../../daemon/build/history/package-url.ts';
-import { provenanceOf } from '../../../../daemon/build/history/provenance.ts';
 import { toForget } from '../../../../daemon/build/history/retention.ts';
 import { shownAttributes } from '../../../../daemon/build/history/shown-attributes.ts';
 import { openDatabase } from '../../../../storage/database/index.ts';
@@ -157,59 +155,5 @@ test('passwords and keys of attributes are not shown', () => {
     'build-arg:HTTP_PROXY': 'http://xxxxx:xxxxx@proxy:1/',
     'cache-imports': '[{"Type":"gha","Attrs":{"scope":"main"}}]',
     'label:a': 'a@b:c',
-  });
-});
-
-test.each([
-  ['busybox', 'pkg:docker/busybox@latest?platform=linux%2Famd64'],
-  ['docker.io/library/debian:12', 'pkg:docker/debian@12?platform=linux%2Famd64'],
-  ['host:5000/a/b:c', 'pkg:docker/host:5000/a/b@c?platform=linux%2Famd64'],
-  [
-    `debian:12@sha256:${'a'.repeat(64)}`,
-    `pkg:docker/debian@12?digest=sha256:${'a'.repeat(64)}&platform=linux%2Famd64`,
-  ],
-])('%s is %s', (reference, url) => {
-  expect(packageUrl(reference, 'linux/amd64')).toBe(url);
-});
-
-test('provenance: sources by what they were, each once; a context by its commit', () => {
-  const commit = 'c'.repeat(40);
-  const predicate: unknown = JSON.parse(
-    provenanceOf({
-      ref: 'r',
-      frontend: 'dockerfile.v0',
-      attributes: {
-        context: 'https://h/one.git#main:sub',
-        filename: 'D',
-        'vcs:revision': '1',
-        platform: 'x',
-      },
-      sources: [
-        { kind: 'git', remote: 'https://h/one.git', ref: 'main', commit },
-        { kind: 'git', remote: 'https://h/one.git', ref: 'main', commit },
-        { kind: 'http', url: 'https://me:secret@h/file', digest: 'sha256:ab' },
-        { kind: 'layout', store: 's', platform: 'linux/arm64', digest: 'sha256:cd' },
-      ],
-      platform: 'linux/amd64',
-      createdNano: 0n,
-      completedNano: 1_000_000_000n,
-    }).toString(),
-  );
-  expect(predicate).toMatchObject({
-    materials: [
-      { uri: 'https://h/one.git#main', digest: { sha1: commit } },
-      { uri: 'https://xxxxx:xxxxx@h/file', digest: { sha256: 'ab' } },
-      { uri: 'pkg:oci/s?platform=linux%2Farm64', digest: { sha256: 'cd' } },
-    ],
-    invocation: {
-      configSource: { uri: 'https://h/one.git#main:sub', digest: { sha1: commit }, entryPoint: 'D' },
-      parameters: { frontend: 'dockerfile.v0' },
-      environment: { platform: 'linux/amd64' },
-    },
-    metadata: {
-      buildStartedOn: '1970-01-01T00:00:00.000000000Z',
-      completeness: { parameters: true, environment: true, materials: true },
-      'https://mobyproject.org/buildkit@v1#metadata': { vcs: { revision: '1' } },
-    },
   });
 });

@@ -15,6 +15,14 @@ test('without a configuration there is the platform, and a history of what was m
   ]);
 });
 
+test('systems that nothing here runs are taken: files may be for them', () => {
+  const given = json({ os: 'darwin', architecture: 'arm64' });
+  expect(givenConfig(given, HOST, { steps: 0, below: 0 })).toMatchObject({
+    os: 'darwin',
+    architecture: 'arm64',
+  });
+});
+
 test('the history that a client gives is made to fit the layers', () => {
   const history = [
     { created: '2024-01-01T00:00:00Z', created_by: 'base' },

@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { BuildDefinition, OperationNotes } from '../../../../api/types/build/definition.ts';
 import { operation } from '../../../../daemon/build/llb/messages.ts';
+import { asTheyAre } from '../../../../daemon/build/policy/named-source.ts';
 import { readGraph } from '../../../../daemon/build/llb/read-graph.ts';
 
-export const OWNER = { session: 's1', sharedKey: 'dir:node', platform: 'linux/amd64', entitlements: [] };
+export const OWNER = {
+  session: 's1',
+  sharedKey: 'dir:node',
+  platform: 'linux/amd64',
+  entitlements: [],
+  convert: asTheyAre,
+};
 export type Sent = Parameters<typeof operation.encode>[0];
 
 export const digestOf = (bytes: Buffer): string =>

@@ -64,10 +64,14 @@ export class FakeTree implements HeldTree {
  * writes the files that it names.
  */
 export class FakeEngine implements SolverDeps<FakeTree> {
-  runsMax = 3;
+  readonly runsMax: number;
   readonly contents = new Map<string, ReadonlyMap<string, string>>();
   /** First words of commands that fail. */
   readonly failing = new Set<string>();
+  /** First words of commands that do not go on before they are taken from here. */
+  readonly waiting = new Set<string>();
+  /** Commands that make what another one makes. */
+  readonly sameAs = new Map<string, string>();
   readonly ran: string[] = [];
   readonly kept = new Map<string, FakeTree>();
   readonly faults: string[] = [];
@@ -77,8 +81,9 @@ export class FakeEngine implements SolverDeps<FakeTree> {
   readonly #running = new Set<string>();
   readonly #schedule: Schedule;
 
-  constructor(schedule: Schedule) {
+  constructor(schedule: Schedule, runsMax = 3) {
     this.#schedule = schedule;
+    this.runsMax = runsMax;
   }
 
   keys = {
@@ -144,6 +149,7 @@ export class FakeEngine implements SolverDeps<FakeTree> {
       try {
         await this.#schedule.point(context.signal);
         context.log(1, Buffer.from(name));
+        await this.#turn(vertex, context.signal);
         await this.#schedule.point(context.signal);
         if (inputs.some((tree) => tree?.holds === 0)) {
           this.faults.push(`${name} reads a tree that nobody holds`);
@@ -161,12 +167,33 @@ export class FakeEngine implements SolverDeps<FakeTree> {
     },
   };
 
+  /** Of the results that were kept only the one made last stays. */
+  keepLastAlone(): void {
+    const last = this.trees.at(-1);
+    for (const [key, tree] of this.kept) {
+      if (tree !== last) {
+        this.kept.delete(key);
+        tree[Symbol.dispose]();
+      }
+    }
+  }
+
+  /** Without a point of the schedule, which would never run out. */
+  async #turn({ op }: Vertex, signal: AbortSignal): Promise<void> {
+    const word = op.kind === 'exec' ? (op.argv[0] ?? '') : '';
+    while (this.waiting.has(word)) {
+      signal.throwIfAborted();
+      await new Promise(setImmediate);
+    }
+  }
+
   #filesOf(vertex: Vertex, inputs: readonly (FakeTree | undefined)[]): ReadonlyMap<string, string> {
     const { op } = vertex;
     const files = new Map(inputs[0]?.files);
     if (op.kind === 'exec') {
       const text = inputs.map((tree) => textOf(tree?.files)).join('|');
-      return files.set('out', `${op.argv.join(' ')}(${text})`);
+      const words = op.argv.join(' ');
+      return files.set('out', `${this.sameAs.get(words) ?? words}(${text})`);
     }
     if (op.kind === 'files') {
       for (const action of op.actions) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EngineError } from '../../../../daemon/base/errors.ts';
-import { readAccountFiles, resolveUser } from '../../../../daemon/containers/oci/user.ts';
+import { readAccountFiles, resolveOwner, resolveUser } from '../../../../daemon/containers/oci/user.ts';
 
 const passwd = `# accounts
 root:x:0:0:root:/root:/bin/sh
@@ -98,4 +98,25 @@ test('account files that are no files, or endless, are refused', () => {
   rmSync(join(root, 'etc/passwd'));
   writeFileSync(join(root, 'etc/passwd'), Buffer.alloc(1024 * 1024 + 1, 'x'));
   expect(() => readAccountFiles(root)).toThrow('are more than the limit');
+});
+
+test.each([
+  ['root', [0, 0]],
+  ['web', [33, 33]],
+  ['33', [33, 33]],
+  ['1000', [1000, 1000]],
+  ['web:log', [33, 50]],
+  ['web:7', [33, 7]],
+  [':33', [0, 33]],
+  ['nobody', [0, 0], ['user nobody']],
+  ['web:staff', [33, 33], ['group staff']],
+  ['nobody:staff', [0, 0], ['user nobody', 'group staff']],
+  ['1:2:3', [1, 1], ['group 2:3']],
+])('files of %j are those of the ids that BuildKit finds', (text, [uid, gid], unknown: string[] = []) => {
+  expect(resolveOwner(text, files)).toEqual({ uid, gid, unknown });
+  expect(resolveOwner('5:6', { passwd: undefined, group: undefined })).toEqual({
+    uid: 5,
+    gid: 6,
+    unknown: [],
+  });
 });

@@ -1,0 +1,44 @@
+import { EngineError, isEngineError, notImplemented } from '../../base/errors.ts';
+import type { NamedSource, SourceConversion } from './named-source.ts';
+
+const ASKING = 'could not resolve image due to policy';
+
+/** What a policy makes of a source, `isAsked`: that is asked for alone. Throws in BuildKit's words. Pure. */
+export function evaluated(source: NamedSource, convert: SourceConversion, isAsked = false): NamedSource {
+  return told(isAsked ? ASKING : 'error evaluating the source policy', () => convert(source));
+}
+
+/** The reference that is taken in place of an image's. Throws in BuildKit's words, and not_implemented for no image. */
+export function convertImage(reference: string, convert: SourceConversion): string {
+  const identifier = `docker-image://${reference}`;
+  const converted = evaluated({ identifier, attrs: new Map() }, convert, true);
+  const [, name] = /^docker-image:\/\/(.*)$/s.exec(converted.identifier) ?? [];
+  if (name === undefined) {
+    throw notImplemented(`ref mutated by policy to non-image: ${identifier} -> ${converted.identifier}`);
+  }
+  return name;
+}
+
+/** The directory of a client's session that is taken in place of one. Throws as `convertImage`. */
+export function convertDirectory(name: string, session: string, convert: SourceConversion): string {
+  const source = { identifier: `local://${name}`, attrs: new Map([['local.session', session]]) };
+  const { identifier } = evaluated(source, convert);
+  const [, converted] = /^local:\/\/(.*)$/s.exec(identifier) ?? [];
+  if (converted === undefined) {
+    throw notImplemented(
+      `source ${source.identifier}: a directory of the client cannot become ${identifier}`,
+    );
+  }
+  return converted;
+}
+
+function told<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!isEngineError(error)) {
+      throw error;
+    }
+    throw new EngineError(error.code, `${what}: ${error.message}`, { cause: error });
+  }
+}
