@@ -1,9 +1,7 @@
 import { Readable } from 'node:stream';
 import { asObject, parseJson } from '../../../storage/image/json.ts';
 import { ClampedTimes } from '../../../storage/tar/clamped-times.ts';
-import { notImplemented } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { INLINE_CACHE } from '../cache/exchange/document.ts';
 import type { Vertices } from '../control/vertices.ts';
 import { release } from '../solver/ports.ts';
 import type { ExportedImage } from './exported-image.ts';
@@ -88,12 +86,9 @@ async function rewriteImage(
   return isChanged ? { ...image, layerIds: made, config: onLayers(config, layers.diffIds(made)) } : image;
 }
 
-/** The configuration on other layers. Throws not_implemented where it names them elsewhere, too. */
+/** The configuration on other layers, as many. A cache in it names them by their places, which stay. Pure. */
 function onLayers(config: Buffer, diffIds: readonly string[]): Buffer {
   const all = asObject(parseJson(config, 'image'), 'image');
-  if (all[INLINE_CACHE] !== undefined) {
-    throw notImplemented('rewrite-timestamp=true is not supported with a cache in the image (type=inline)');
-  }
   const rootfs = asObject(all['rootfs'], 'image.rootfs');
   return Buffer.from(JSON.stringify({ ...all, rootfs: { ...rootfs, diff_ids: diffIds } }));
 }

@@ -50,6 +50,12 @@ const SCANNER = [
 const ARGUMENT = { 'build-arg:GREETING': 'hello' };
 const HELLO = createHash('sha256').update('hello\n').digest('hex');
 
+/** An image of the store with no file later than its moment. */
+const rewritten = (name: string): AskedOutput => ({
+  type: 'moby',
+  attrs: { name, 'rewrite-timestamp': 'true' },
+});
+
 /** Whatever document it is: the engine's own, or what a test is about. */
 type Document = Manifest & Statement;
 const json = (bytes: Buffer | undefined): Document => JSON.parse(String(bytes)) as Document;
@@ -246,10 +252,27 @@ describeEngine(
       );
       expect(times.filter(([, seconds]) => Number(seconds) > 1_700_000_000)).toEqual([]);
       // In the store, too, and it runs.
-      await build({ type: 'moby', attrs: { name: 'dated:1', 'rewrite-timestamp': 'true' } }, moment, lines);
+      await build(rewritten('dated:1'), moment, lines);
       const stored = await engine.http.ok<{ RootFS: { Layers: string[] } }>('GET', '/images/dated:1/json');
       expect(stored.RootFS.Layers.slice(1)).toEqual(own.map(({ digest }) => digest));
       await engine.http.ok('DELETE', '/images/dated:1');
+    });
+
+    test('an image whose files are not later than its moment brings its cache along', async () => {
+      const lines = ['FROM busybox', 'RUN cat /proc/sys/kernel/random/uuid >/made', 'RUN cp /made /copied'];
+      const options = {
+        'build-arg:SOURCE_DATE_EPOCH': '1700000000',
+        'build-arg:BUILDKIT_INLINE_CACHE': '1',
+        'cache-from': 'kept:1',
+      };
+      const idOf = async (name: string): Promise<string> =>
+        (await engine.http.ok<{ Id: string }>('GET', `/images/${name}/json`)).Id;
+      await build(rewritten('kept:1'), { ...options, 'no-cache': '' }, lines);
+      await engine.http.ok('POST', '/build/prune?all=1');
+      await build(rewritten('again:1'), options, lines);
+      expect(await idOf('again:1')).toBe(await idOf('kept:1'));
+      await engine.http.ok('DELETE', '/images/again:1');
+      await engine.http.ok('DELETE', '/images/kept:1');
     });
 
     test('one platform by platform (BUILDKIT_MULTI_PLATFORM): an index, and a folder', async () => {
