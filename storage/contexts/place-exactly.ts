@@ -31,10 +31,17 @@ export async function placeExactly(
   view: FilesView,
   placement: ExactPlacement,
 ): Promise<void> {
-  const { source, target, unpacks, copiesContents, replaces } = placement;
+  const { source, target, unpacks, unpackedOwner, copiesContents, replaces } = placement;
   const there = statOf(view, target);
   if (unpacks && source.kind === 'member' && source.unpacks) {
-    if (await unpackArchive(unpacker, view, { source, directory: target, there })) {
+    if (
+      await unpackArchive(unpacker, view, {
+        source,
+        directory: target,
+        there,
+        ...(unpackedOwner && { owner: unpackedOwner }),
+      })
+    ) {
       return;
     }
   }

@@ -18,6 +18,8 @@ export interface SourcePlacement {
   owner?: { uid: number; gid: number };
   /** Archives are unpacked. */
   unpacks: boolean;
+  /** Of what is unpacked; undefined = as the archive has it. */
+  unpackedOwner?: { uid: number; gid: number };
   /** Of a source that is a tree. */
   sourceView?: FilesView;
   /** Path below the target that the source gets, whatever it is (`--parents`). A byte string. */
@@ -33,10 +35,17 @@ export async function placeSource(
   view: FilesView,
   placement: SourcePlacement,
 ): Promise<void> {
-  const { source, target, unpacks } = placement;
+  const { source, target, unpacks, unpackedOwner } = placement;
   if (unpacks && source.kind === 'member' && source.unpacks) {
     const there = statOf(view, target);
-    if (await unpackArchive(placer, view, { source, directory: target, there })) {
+    if (
+      await unpackArchive(placer, view, {
+        source,
+        directory: target,
+        there,
+        ...(unpackedOwner && { owner: unpackedOwner }),
+      })
+    ) {
       return;
     }
   }

@@ -21,7 +21,13 @@ export interface Unpacker {
   signal: AbortSignal;
 }
 
-/** ADD of a local archive: unpacks it into a directory. False when the file is no tar, compressed or not. */
+const ROOT = { uid: 0, gid: 0 };
+
+/**
+ * ADD of a local archive: unpacks it into a directory. False when the file is no tar, compressed or not. `owner` is that
+ * of all that is unpacked and of the directory where that is made, undefined = as the archive has it; directories which
+ * the archive only implies are root's in any case (go-archive, createImpliedDirectories).
+ */
 export async function unpackArchive(
   unpacker: Unpacker,
   view: FilesView,
@@ -29,10 +35,12 @@ export async function unpackArchive(
     source,
     directory,
     there,
+    owner,
   }: {
     source: Extract<Source, { kind: 'member' }>;
     directory: string;
     there: 'nothing' | 'directory' | 'other';
+    owner?: { uid: number; gid: number };
   },
 ): Promise<boolean> {
   const { entry } = source;
@@ -50,15 +58,11 @@ export async function unpackArchive(
   }
   if (there === 'nothing') {
     const directories = [toBytes(directory.replace(/^\/+|\/+$/g, ''))];
-    await archives.place(
-      { view, owner: { uid: 0, gid: 0 }, directories, source: NOTHING, what: 'ADD' },
-      signal,
-    );
+    await archives.place({ view, owner: owner ?? ROOT, directories, source: NOTHING, what: 'ADD' }, signal);
   }
-  await archives.extract(
-    { tar: { fd: tar.fd, size: tar.size }, view, path: toBytes(directory), keepsKinds: false, what: 'ADD' },
-    signal,
-  );
+  const tree = { view, path: toBytes(directory), keepsKinds: false, impliedOwner: ROOT } as const;
+  const request = { ...tree, tar: { fd: tar.fd, size: tar.size }, what: 'ADD' };
+  await archives.extract(owner === undefined ? request : { ...request, owner }, signal);
   return true;
 }
 

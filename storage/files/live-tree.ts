@@ -19,6 +19,7 @@ import { removeAt } from './remove/remove-at.ts';
 import { toText, type FilesView } from './view.ts';
 
 const IMPLIED_MODE = 0o755;
+const ROOT = { uid: 0, gid: 0 };
 /** Names put together may be longer than one call of the kernel takes. */
 const bytesMax = 2 * limits.archivePathBytesMax;
 
@@ -34,7 +35,9 @@ export interface LiveTreeRequest {
   keepsKinds: false | 'archive' | 'build';
   /** Owner of all that is made; undefined = as the tar says. */
   owner?: { uid: number; gid: number };
-  /** Of directories that members need and the tar does not have; undefined = now. */
+  /** Of directories that members need and the tar does not have; undefined = `owner`. */
+  impliedOwner?: { uid: number; gid: number };
+  /** Of these directories; undefined = now. */
   impliedTime?: FileTime;
 }
 
@@ -203,7 +206,8 @@ export class LiveTree implements Disposable {
     makeImplied(parent.fd, name, path);
     const made = childOf(this.#request.view, parent, name);
     using directory = files.reopen(made.fd, 'directory');
-    const { uid = 0, gid = 0 } = this.#request.owner ?? {};
+    const { owner, impliedOwner = owner } = this.#request;
+    const { uid, gid } = impliedOwner ?? ROOT;
     files.changeOwner(directory.fd, uid, gid);
     files.changeMode(directory.fd, IMPLIED_MODE);
     const { impliedTime: mtime } = this.#request;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Op, Vertex } from './op.ts';
+import type { CopyFiles, Op, Vertex } from './op.ts';
 
 /**
  * The definition keys of the vertices of a graph: `sha256:` and 64 digits. Equal keys mean the same operation on the
@@ -40,17 +40,25 @@ export function operationKey(op: Op, inputs: readonly (string | undefined)[]): s
 /** The operation without what changes no result. */
 function counted(op: Op): object {
   if (op.kind === 'files') {
-    // Both doors take what the other has made, where neither would refuse it.
-    const actions = op.actions.map((action) =>
-      action.action === 'copy' ? { ...action, isClassic: undefined } : action,
-    );
-    return { ...op, actions };
+    return {
+      ...op,
+      actions: op.actions.map((action) => (action.action === 'copy' ? ofBothDoors(action) : action)),
+    };
   }
   if (op.kind !== 'exec') {
     return op;
   }
   const { quietEnv: _, ...rest } = { ...op, env: op.env.toSorted() };
   return rest;
+}
+
+/**
+ * Both doors take what the other has made, where neither would refuse it; but for archives with an owner, which each of
+ * them unpacks in its own way. Whether it is one nobody knows yet.
+ */
+function ofBothDoors(copy: CopyFiles): object {
+  const isOwn = copy.unpacks && copy.owner !== '';
+  return { ...copy, isClassic: isOwn ? copy.isClassic === true : undefined };
 }
 
 /** JSON whose properties stand in the order of their names; those that are undefined are not there. */

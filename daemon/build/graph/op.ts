@@ -194,7 +194,8 @@ export interface CopyFiles extends Made {
   exclude: readonly string[];
   /**
    * As dockerd's classic builder has it: a directory takes the place of something else, and the reverse; an owner
-   * without an account is refused. BuildKit refuses the former and takes the latter for root.
+   * without an account is refused; what is unpacked stays with the owners of the archive. BuildKit refuses the first,
+   * takes the second for root and gives the last to `owner`.
    */
   isClassic?: true;
   /** As a client's graph says it, in place of what COPY does. */

@@ -87,6 +87,38 @@ describeEngine(
       expect(await classic()).toEqual({ made: again.made, cached: 1 });
     });
 
+    test('an archive that is added with an owner is what each of them makes of it, also from the cache', async () => {
+      const members = [
+        { name: 'in/', uid: 7, gid: 8 },
+        { name: 'in/file', content: 'x', uid: 7, gid: 8 },
+        { name: 'implied/file', content: 'x', uid: 7, gid: 8 },
+      ];
+      writeFileSync(`${context()}/owned.tar`, tar(members));
+      write(
+        [
+          'FROM busybox',
+          'ADD --chown=100:200 owned.tar /made/to/',
+          'CMD ["sh", "-c", "cd /made && find . | sort | xargs stat -c \'%n %u:%g\'"]',
+        ].join('\n'),
+      );
+      const owners = (made: string, inside: string): string =>
+        [
+          `. ${made}`,
+          `./to ${made}`,
+          './to/implied 0:0',
+          `./to/implied/file ${inside}`,
+          `./to/in ${inside}`,
+          `./to/in/file ${inside}`,
+          '',
+        ].join('\n');
+      const ofBuildKit = owners('100:200', '100:200');
+      const ofClassic = owners('0:0', '7:8');
+      expect(await buildkit()).toEqual({ made: ofBuildKit, cached: 0 });
+      expect(await classic()).toEqual({ made: ofClassic, cached: 0 });
+      expect(await buildkit()).toEqual({ made: ofBuildKit, cached: 1 });
+      expect(await classic()).toEqual({ made: ofClassic, cached: 1 });
+    });
+
     test.each([
       ['a volume of the image', 'VOLUME /data', []],
       ['a variable', 'ENV OTHER=1', ['--build-arg', 'MARK=1']],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DefinitionKeys } from '../../../daemon/build/graph/key.ts';
-import type { ExecOp, Op, Vertex } from '../../../daemon/build/graph/op.ts';
+import type { CopyFiles, ExecOp, Op, Vertex } from '../../../daemon/build/graph/op.ts';
 
 const BASE: Vertex = vertex({ kind: 'image', reference: 'r:1', platform: 'linux/amd64', mode: 'local' });
 const EXEC: ExecOp = {
@@ -183,6 +183,27 @@ test('the order of variables is nothing, each of them is something', () => {
   );
   expect(keys[1]).toBe(keys[0]);
   expect(keys[2]).not.toBe(keys[0]);
+});
+
+test('the classic builder has a key of its own only where archives may be unpacked with an owner', () => {
+  const copy: CopyFiles = {
+    action: 'copy',
+    from: 1,
+    sources: ['a'],
+    destination: '/d/',
+    owner: '',
+    chmod: '',
+    unpacks: false,
+    keepsParents: false,
+    exclude: [],
+  };
+  const isShared = (action: CopyFiles): boolean =>
+    keyOf(vertex({ kind: 'files', actions: [action] }, [BASE])) ===
+    keyOf(vertex({ kind: 'files', actions: [{ ...action, isClassic: true }] }, [BASE]));
+  const owners = ['', '1:2'].flatMap((owner) => [false, true].map((unpacks) => ({ owner, unpacks })));
+  expect(owners.map((facts) => [facts, isShared({ ...copy, ...facts })])).toEqual(
+    owners.map((facts) => [facts, !(facts.owner !== '' && facts.unpacks)]),
+  );
 });
 
 test('inputs count: each of them, their places, and whether one is there', () => {

@@ -22,6 +22,8 @@ export async function copy(work: FilesWork, action: CopyFiles): Promise<void> {
       unpacks: action.unpacks,
       // Files of a client are root's; those of another tree keep whose they are.
       ...(owner === undefined && isTree ? {} : { owner: owner ?? ROOT }),
+      // The classic builder leaves what it unpacks to those whom the archive names.
+      ...(owner && action.isClassic !== true && { unpackedOwner: owner }),
       ...(read && { sourceView: read.view }),
       ...(action.keepsParents && { below: belowPivot(source.path, asked) }),
       keepsKinds: action.isClassic !== true,

@@ -45,6 +45,7 @@ export async function copyExactly(work: FilesWork, action: CopyFiles, exact: Exa
       chmod: action.chmod,
       keepsLinks: !followsLinks,
       ...(owner && { owner }),
+      ...(owner && named !== '' && { unpackedOwner: owner }),
       ...(mtime && { mtime }),
       ...(read && { sourceView: read.view }),
     });
