@@ -24,9 +24,9 @@ export interface Unpacker {
 const ROOT = { uid: 0, gid: 0 };
 
 /**
- * ADD of a local archive: unpacks it into a directory. False when the file is no tar, compressed or not. `owner` is that
- * of all that is unpacked and of the directory where that is made, undefined = as the archive has it; directories which
- * the archive only implies are root's in any case (go-archive, createImpliedDirectories).
+ * ADD of a local archive: unpacks it into a directory. False when the file is no tar, compressed or not. `owner` is
+ * that of all that is unpacked and of the directory where that is made, undefined = as the archive has it; directories
+ * which the archive only implies are root's in any case (go-archive, createImpliedDirectories).
  */
 export async function unpackArchive(
   unpacker: Unpacker,

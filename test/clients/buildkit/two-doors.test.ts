@@ -24,6 +24,18 @@ const dockerfile = (mark: string): string =>
 /** Those that change files. */
 const STEPS = 5;
 
+/** What lies in `/made` after `ADD --chown`, by whose it is. */
+const owners = (made: string, inside: string): string =>
+  [
+    `. ${made}`,
+    `./to ${made}`,
+    './to/implied 0:0',
+    `./to/implied/file ${inside}`,
+    `./to/in ${inside}`,
+    `./to/in/file ${inside}`,
+    '',
+  ].join('\n');
+
 describeEngine(
   "the classic builder's clients and BuildKit's",
   (engine) => {
@@ -101,16 +113,6 @@ describeEngine(
           'CMD ["sh", "-c", "cd /made && find . | sort | xargs stat -c \'%n %u:%g\'"]',
         ].join('\n'),
       );
-      const owners = (made: string, inside: string): string =>
-        [
-          `. ${made}`,
-          `./to ${made}`,
-          './to/implied 0:0',
-          `./to/implied/file ${inside}`,
-          `./to/in ${inside}`,
-          `./to/in/file ${inside}`,
-          '',
-        ].join('\n');
       const ofBuildKit = owners('100:200', '100:200');
       const ofClassic = owners('0:0', '7:8');
       expect(await buildkit()).toEqual({ made: ofBuildKit, cached: 0 });

@@ -127,6 +127,7 @@ function vertex(op: Op, inputs: Vertex['inputs'] = [], name = 'n'): Vertex {
 }
 
 const keyOf = (of: Vertex): string => new DefinitionKeys().of(of);
+const keyOfCopy = (action: CopyFiles): string => keyOf(vertex({ kind: 'files', actions: [action] }, [BASE]));
 
 /** All values that differ from `value` in one place: a leaf changed, an item gone, two items exchanged. */
 function variants(value: unknown): unknown[] {
@@ -197,13 +198,13 @@ test('the classic builder has a key of its own only where archives may be unpack
     keepsParents: false,
     exclude: [],
   };
-  const isShared = (action: CopyFiles): boolean =>
-    keyOf(vertex({ kind: 'files', actions: [action] }, [BASE])) ===
-    keyOf(vertex({ kind: 'files', actions: [{ ...action, isClassic: true }] }, [BASE]));
   const owners = ['', '1:2'].flatMap((owner) => [false, true].map((unpacks) => ({ owner, unpacks })));
-  expect(owners.map((facts) => [facts, isShared({ ...copy, ...facts })])).toEqual(
-    owners.map((facts) => [facts, !(facts.owner !== '' && facts.unpacks)]),
-  );
+  expect(
+    owners.map((facts) => [
+      facts,
+      keyOfCopy({ ...copy, ...facts }) === keyOfCopy({ ...copy, ...facts, isClassic: true }),
+    ]),
+  ).toEqual(owners.map((facts) => [facts, !(facts.owner !== '' && facts.unpacks)]));
 });
 
 test('inputs count: each of them, their places, and whether one is there', () => {
