@@ -19,6 +19,8 @@ export const buildkitLimits = {
   sessionAnswerMs: 30_000,
   /** Sessions at a time, each a connection that is kept open: a build has one, a bake one for each directory. */
   sessionsMax: 1024,
+  /** Streams that a client has sent in one session, each a file that is kept until it is over; a build has one. */
+  sessionUploadsMax: 64,
   /** How long what names a session or a build is waited for: clients open both at the same time. */
   sessionWaitMs: 5_000,
   /** How often a session is asked whether it is still there, and how many failures in a row end it. */

@@ -66,7 +66,7 @@ export async function receiveStream(
 }
 
 /** Of a spool that is the bytes of a tree. */
-export function close(spool: Spool): void {
+export function close(spool: Pick<Spool, typeof Symbol.asyncDispose>): void {
   void spool[Symbol.asyncDispose]().catch(
     () => undefined /* a file without a name goes with its descriptor */,
   );

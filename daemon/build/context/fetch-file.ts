@@ -12,7 +12,7 @@ import { close } from './archive.ts';
 
 /** A file that came by HTTP; its bytes are in `spool`, as they came. */
 export interface FetchedFile {
-  spool: Spool;
+  spool: Pick<Spool, 'fd' | 'size' | typeof Symbol.asyncDispose>;
   /** sha256:... */
   digest: string;
   /** `Last-Modified`; 0 = the server does not say. */

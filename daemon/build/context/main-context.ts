@@ -20,6 +20,7 @@ import { BuildTree } from '../snapshots/tree.ts';
 import type { Solver } from '../solver/solver.ts';
 import { receiveStream, type ArchiveSpools, type CameAsStream } from './archive.ts';
 import { receiveUrl } from './by-url.ts';
+import { KeptUploads } from './kept-uploads.ts';
 import { withoutIgnored } from './without-ignored.ts';
 import type { UploadedBody } from './uploads.ts';
 
@@ -48,6 +49,8 @@ export interface MainContext extends Disposable {
   /** What it was made of. */
   used: readonly UsedSource[];
 }
+
+const uploads = new KeptUploads<CameAsStream>();
 
 const STREAM = '[internal] load remote build context';
 
@@ -81,14 +84,16 @@ export async function loadContext(
   const source = contextSource(url, keepsGitDirectory);
   switch (source.kind) {
     case 'upload':
-      return await stream(build, async (shown) => {
-        const body = Readable.from(session.upload(source.path, signal));
-        try {
-          return await receiveBody(build, shown, body);
-        } finally {
-          body.destroy();
-        }
-      });
+      return await stream(build, async (shown) =>
+        uploads.take(session, source.path, async () => {
+          const body = Readable.from(session.upload(source.path, signal));
+          try {
+            return await receiveBody(build, shown, body);
+          } finally {
+            body.destroy();
+          }
+        }),
+      );
     case 'http': {
       const address = convertedUrl(source.url, build);
       const hash = createHash('sha256');

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
-import { download, showUrl } from '../../../storage/downloads/download.ts';
+import { showUrl } from '../../../storage/downloads/download.ts';
 import { invalidArgument } from '../../base/errors.ts';
+import { KeptUploads } from '../context/kept-uploads.ts';
 import { fetchFile, fileTree, type FetchedFile } from '../context/fetch-file.ts';
 import type { HttpSource } from '../graph/op.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
@@ -43,14 +44,25 @@ export async function runHttp(deps: OpDeps, op: HttpSource, context: RunContext)
 /** What clients have as a stream is named as if it were a host. */
 const SESSION_HOST = 'buildkit-session';
 
-async function open({ sessions }: OpDeps, address: URL, context: RunContext): ReturnType<typeof download> {
+/** Of clients that have sent them; their trees are only what holds them. */
+const uploads = new KeptUploads<{ file: FetchedFile; tree: BuildTree }>();
+
+/** A stream of the client: it sends each once in its session. */
+async function upload(deps: OpDeps, address: URL, context: RunContext): Promise<FetchedFile> {
   const { signal } = context;
-  if (address.protocol !== 'http:' || address.host !== SESSION_HOST) {
-    return await download(address, signal);
-  }
-  const session = await sessionOf(sessions, context.sessions(), signal);
-  const body = Readable.from(session.upload(address.pathname.replace(/^\//, ''), signal));
-  return { headers: {}, size: undefined, body };
+  const session = await sessionOf(deps.sessions, context.sessions(), signal);
+  const path = address.pathname.replace(/^\//, '');
+  const { file, tree } = await uploads.take(session, path, async () => {
+    const body = Readable.from(session.upload(path, signal));
+    const came = await fetchByHttp(deps, address, context, body);
+    return { file: came, tree: fileTree(came, { name: 'upload', mode: MODE, uid: 0, gid: 0 }) };
+  });
+  const { fd, size } = file.spool;
+  const letGo = (): Promise<void> => {
+    tree[Symbol.dispose]();
+    return Promise.resolve();
+  };
+  return { ...file, spool: { fd, size, [Symbol.asyncDispose]: letGo } };
 }
 
 function take(op: HttpSource): FetchedFile | undefined {
@@ -81,6 +93,17 @@ async function fetch(deps: OpDeps, { url }: HttpSource, context: RunContext): Pr
     throw invalidArgument(`${url} is no URL`);
   }
   const address = new URL(url);
+  const isUpload = address.protocol === 'http:' && address.host === SESSION_HOST;
+  return isUpload ? await upload(deps, address, context) : await fetchByHttp(deps, address, context);
+}
+
+/** `body`: what it is read from in place of its server. */
+async function fetchByHttp(
+  deps: OpDeps,
+  address: URL,
+  context: RunContext,
+  body?: Readable,
+): Promise<FetchedFile> {
   let current = 0;
   const tell = (total: number | undefined, isDone: boolean): void =>
     context.work({
@@ -91,7 +114,7 @@ async function fetch(deps: OpDeps, { url }: HttpSource, context: RunContext): Pr
     });
   const fetched = await fetchFile(deps.spools, address, {
     signal: context.signal,
-    open: async () => await open(deps, address, context),
+    ...(body && { open: () => Promise.resolve({ headers: {}, size: undefined, body }) }),
     came: (bytes, total) => {
       current = bytes;
       tell(total, false);

@@ -256,6 +256,7 @@ test('credentials, secrets and uploads are asked for', async () => {
   expect(await session.credentials('token.example', signal)).toEqual({ identityToken: 'idtokn' });
   expect(await session.secret('known', signal)).toEqual(Buffer.from([1, 0, 255]));
   await expect(session.secret('other', signal)).rejects.toMatchObject({ code: 'not_found' });
+  server.uploads.set('abc', Buffer.from('/abc'));
   const parts: string[] = [];
   for await (const part of session.upload('/abc', signal)) {
     parts.push(String(part));

@@ -45,6 +45,8 @@ export class SessionServer implements AsyncDisposable {
   takes: 'files' | 'bytes' = 'bytes';
   /** At every registry. */
   account = { username: 'me', secret: 'pw' };
+  /** Streams by their names: each is sent once, with an exclamation mark behind it. */
+  readonly uploads = new Map<string, Buffer>();
   /** In place of one who takes all. */
   refuses: ((call: grpc.ServerDuplexStream<Buffer, Buffer>) => void) | undefined;
   /** In place of an honest sender. */
@@ -78,10 +80,17 @@ export class SessionServer implements AsyncDisposable {
           request.includes('known') ? Buffer.from([0x0a, 3, 1, 0, 255]) : undefined,
         ),
         Pull: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => {
-          const from = String(call.metadata.get('urlpath'));
-          for (const part of [from, '!']) {
-            call.write(Buffer.concat([Buffer.from([0x0a, part.length]), Buffer.from(part)]));
+          const from = String(call.metadata.get('urlpath')).replace(/^\//, '');
+          const bytes = this.uploads.get(from);
+          // As BuildKit's clients: a stream is there once.
+          this.uploads.delete(from);
+          if (bytes === undefined) {
+            const details = `no http response from session for ${from}`;
+            call.emit('error', { code: grpc.status.UNKNOWN, details });
+            return;
           }
+          call.write(bytesMessage.encode({ data: bytes }));
+          call.write(bytesMessage.encode({ data: Buffer.from('!') }));
           call.end();
         },
       },

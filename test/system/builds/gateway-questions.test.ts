@@ -3,8 +3,24 @@ import { gatewaySolveRequest, pongResponse, warnRequest } from '../../../api/bui
 import { empty } from '../../../api/buildkit/proto/common.ts';
 import { EngineError } from '../../../daemon/base/errors.ts';
 import { GraphClient } from '../../support/buildkit/graph-client.ts';
-import { busybox, definitionOf, mkfile, node, scratch, shell } from '../../support/buildkit/graphs.ts';
+import {
+  busybox,
+  copy,
+  definitionOf,
+  mkfile,
+  node,
+  scratch,
+  shell,
+  type Node,
+} from '../../support/buildkit/graphs.ts';
+import { tar } from '../../support/images/tar.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
+
+/** What a client gives as a stream, under this name. */
+function stream(name: string): Node {
+  const attrs = new Map([['http.filename', name]]);
+  return node({ source: { identifier: 'http://buildkit-session/stream', attrs } });
+}
 
 describeEngine('questions of clients that are frontends', (engine) => {
   test('a question that is given up ends alone: its command ends, and the build goes on', async () => {
@@ -54,6 +70,33 @@ describeEngine('questions of clients that are frontends', (engine) => {
         'ranges: more than 10000 lines',
       );
     });
+  });
+
+  test('a stream of a session comes once, for several graphs and for the Dockerfile in it', async () => {
+    await using client = await new GraphClient(engine.daemon).open();
+    const context = tar([
+      { name: 'Dockerfile', content: Buffer.from('FROM scratch\nCOPY a /b\n') },
+      { name: 'a', content: Buffer.from('one') },
+    ]);
+    client.server.uploads.set('stream', Buffer.from('one')).set('context', context);
+    await client.build(async (bridge) => {
+      const [first, second] = await Promise.all([bridge.solve(stream('x')), bridge.solve(stream('y'))]);
+      expect([await first.text('/x'), await second.text('/y')]).toEqual(['one!', 'one!']);
+      const copied = await bridge.solve(scratch([copy('/x', '/z', {}, 0)], stream('x')));
+      expect(await copied.text('/z')).toBe('one!');
+      const frontendOpt = new Map([['context', 'http://buildkit-session/context']]);
+      for (const target of ['', '0']) {
+        const request = {
+          frontend: 'dockerfile.v0',
+          frontendOpt: new Map([...frontendOpt, ['target', target]]),
+        };
+        expect(await (await bridge.request(request)).text('/b')).toBe('one');
+      }
+      const gone = node({ source: { identifier: 'http://buildkit-session/other' } });
+      await expect(bridge.solve(gone)).rejects.toThrow('no http response from session for other');
+    });
+    // Another build of the same session.
+    await client.solved(stream('x'), async (found) => expect(await found.text('/x')).toBe('one!'));
   });
 
   test('a directory comes once for one session, though its client has no key and its result is in use', async () => {
