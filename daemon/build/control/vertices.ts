@@ -63,9 +63,9 @@ export class Vertices {
     this.log.add({ warnings: [warning] });
   }
 
-  /** Nothing more comes: what was under way was canceled. */
+  /** Nothing more comes: what was under way was canceled, and of what had not started nothing is told. */
   end(): void {
-    [...this.#open].forEach((vertex) => vertex.fail('context canceled'));
+    [...this.#open].filter(({ isStarted }) => isStarted).forEach((vertex) => vertex.fail('context canceled'));
     this.log.end();
   }
 }
@@ -94,8 +94,12 @@ export class Vertex {
     return this.#facts.digest;
   }
 
+  get isStarted(): boolean {
+    return this.#facts.started !== undefined;
+  }
+
   start(): void {
-    if (this.#facts.started === undefined && !this.#isOver) {
+    if (!this.isStarted && !this.#isOver) {
       this.#tell({ started: this.#all.clock.nowNano() });
     }
   }
