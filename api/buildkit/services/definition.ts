@@ -6,14 +6,17 @@ import type { definition as message } from '../proto/common.ts';
 
 type DefinitionMessage = ValueOf<typeof message>;
 
-/** Graphs of a client, by the names of what they are inputs of. Throws invalid_argument for one that is missing. */
+/**
+ * Graphs of a client, by the names of what they are inputs of. Throws invalid_argument for one that is missing, of
+ * which Go's encoding makes an empty message.
+ */
 export function inputsOf(
   sent: ReadonlyMap<string, DefinitionMessage | undefined>,
 ): Map<string, BuildDefinition> {
   return new Map(
     [...sent].map(([name, each]) => {
       const { definition } = definitionOf(each);
-      if (definition === undefined) {
+      if (definition === undefined || (definition.operations.length === 0 && definition.notes.size === 0)) {
         // In the words of BuildKit, which its clients know.
         throw invalidArgument(`frontend input ${name}: invalid nil input definition to definition op`);
       }

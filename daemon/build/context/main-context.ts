@@ -55,8 +55,8 @@ const uploads = new KeptUploads<CameAsStream>();
 const STREAM = '[internal] load remote build context';
 
 /**
- * The context of a build by its URL, by the request's body, or as a graph of the client; undefined: a directory of the
- * client's session. Throws not_implemented for other URLs, and what is thrown where it is got.
+ * The context of a build by the request's body, by its URL, else as a graph of the client; undefined: a directory of
+ * the client's session. Throws not_implemented for other URLs, and what is thrown where it is got.
  */
 export async function loadContext(
   build: ContextLoading,
@@ -70,16 +70,8 @@ export async function loadContext(
       return await receiveBody(build, shown, uploaded.body);
     });
   }
-  const input = inputOf(build, 'context');
-  if (input !== undefined) {
-    return await solved(build, input);
-  }
-  if (build.inputs.has('context')) {
-    const tree = new BuildTree({ kind: 'layers', layerIds: [] }, () => undefined);
-    return { tree, isFile: false, used: [], [Symbol.dispose]: () => tree[Symbol.dispose]() };
-  }
   if (url === '') {
-    return undefined;
+    return await contextInput(build);
   }
   const source = contextSource(url, keepsGitDirectory);
   switch (source.kind) {
@@ -113,6 +105,19 @@ export async function loadContext(
     default:
       return unreachable(source);
   }
+}
+
+/** The context as a graph of the client; undefined = there is none. */
+async function contextInput(build: ContextLoading): Promise<MainContext | undefined> {
+  const input = inputOf(build, 'context');
+  if (input !== undefined) {
+    return await solved(build, input);
+  }
+  if (!build.inputs.has('context')) {
+    return undefined;
+  }
+  const tree = new BuildTree({ kind: 'layers', layerIds: [] }, () => undefined);
+  return { tree, isFile: false, used: [], [Symbol.dispose]: () => tree[Symbol.dispose]() };
 }
 
 /** An input of the frontend as a vertex. Throws for a graph that is none. */

@@ -33,8 +33,10 @@ export async function loadSources(
       ? undefined
       : await subdirectoryOf(build, whole, directory);
   const main = part ?? whole;
-  using own = await dockerfileInput(build);
-  const tree = own.tree ?? (hasOwnDockerfile ? undefined : whole?.tree);
+  // As BuildKit: what comes by a URL or as a body has its Dockerfile in it, an input has not.
+  const isByInputs = url === '' && build.upload === undefined;
+  using own = isByInputs && !hasOwnDockerfile ? await dockerfileInput(build) : NO_INPUT;
+  const tree = own.tree ?? (hasOwnDockerfile || isByInputs ? undefined : whole?.tree);
   const isFile = whole?.isFile === true && tree === whole.tree;
   const place = { ...options, filename: isFile ? ONLY_FILE : filename, tree };
   const definition = await loadDefinition(build, place);
@@ -58,12 +60,17 @@ export async function loadSources(
   };
 }
 
+interface DockerfileInput extends Disposable {
+  tree?: BuildTree;
+  used: readonly UsedSource[];
+}
+
+const NO_INPUT: DockerfileInput = { used: [], [Symbol.dispose]: () => undefined };
+
 /** The Dockerfile as a graph of the client. */
-async function dockerfileInput(
-  build: ContextLoading,
-): Promise<Disposable & { tree?: BuildTree; used: readonly UsedSource[] }> {
+async function dockerfileInput(build: ContextLoading): Promise<DockerfileInput> {
   if (!build.inputs.has('dockerfile')) {
-    return { used: [], [Symbol.dispose]: () => undefined };
+    return NO_INPUT;
   }
   const vertex = inputOf(build, 'dockerfile');
   if (vertex === undefined) {

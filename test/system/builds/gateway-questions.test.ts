@@ -22,6 +22,11 @@ function stream(name: string): Node {
   return node({ source: { identifier: 'http://buildkit-session/stream', attrs } });
 }
 
+/** An input of a frontend without notes. */
+function input(def: Buffer[]) {
+  return { def, metadata: new Map(), source: { locations: new Map(), infos: [] } };
+}
+
 describeEngine('questions of clients that are frontends', (engine) => {
   test('a question that is given up ends alone: its command ends, and the build goes on', async () => {
     await using client = await new GraphClient(engine.daemon).open();
@@ -97,6 +102,36 @@ describeEngine('questions of clients that are frontends', (engine) => {
     });
     // Another build of the same session.
     await client.solved(stream('x'), async (found) => expect(await found.text('/x')).toBe('one!'));
+  });
+
+  test('Dockerfile and context may be inputs, each by itself: what is none is a directory of the client', async () => {
+    const text = Buffer.from('FROM scratch\nCOPY a /b\n');
+    const local = Buffer.from('local');
+    const dockerfile = scratch([mkfile('/Dockerfile', String(text))]);
+    const context = scratch([mkfile('/a', 'input')]);
+    const cases = [
+      [{ context }, 'input'],
+      [{ dockerfile }, 'local'],
+      [{ context, dockerfile }, 'input'],
+    ] as const;
+    for (const [inputs, expected] of cases) {
+      await using client = await new GraphClient(engine.daemon).open();
+      client.server.list = [
+        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: text.length }, content: text },
+        { stat: { path: Buffer.from('a'), mode: 0o644, size: local.length }, content: local },
+      ];
+      const frontendInputs = new Map(
+        Object.entries(inputs).map(([name, each]) => [name, input(definitionOf(each).def)]),
+      );
+      await client.build(async (bridge) => {
+        const made = await bridge.request({ frontend: 'dockerfile.v0', frontendInputs });
+        expect(await made.text('/b')).toBe(expected);
+        const missing = new Map([['context', input([])]]);
+        await expect(bridge.request({ frontend: 'dockerfile.v0', frontendInputs: missing })).rejects.toThrow(
+          'invalid nil input definition to definition op',
+        );
+      });
+    }
   });
 
   test('a directory comes once for one session, though its client has no key and its result is in use', async () => {
