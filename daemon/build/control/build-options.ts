@@ -6,6 +6,7 @@ import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { inputOf } from '../context/main-context.ts';
 import { gitSource, httpSource, isGit, isHttp } from '../frontend/sources/remote.ts';
+import { otherThanImage } from '../policy/evaluate.ts';
 import type { SourceConversion } from '../policy/named-source.ts';
 import type { HeldTrees } from '../snapshots/held-trees.ts';
 import type { ExecOp, HeldSource, LocalSource, Op } from '../graph/op.ts';
@@ -75,19 +76,24 @@ function local(
 /** `docker-image://debian:12`, `local:name`, `input:name`, `https://host/repository.git#ref`. */
 function contextOf(name: string, value: string, asker: Asker): NamedContext {
   const [, scheme = '', rest = ''] =
-    /^(docker-image:\/\/|oci-layout:\/\/|local:|input:)(.*)$/s.exec(value) ?? [];
+    /^(docker-image|oci-layout|local|input):(?:\/\/)?(.*)$/s.exec(value) ?? [];
   switch (scheme) {
-    case 'docker-image://':
-      return { kind: 'image', reference: rest };
-    case 'oci-layout://':
+    case 'docker-image': {
+      const other = rest === 'scratch' ? undefined : otherThanImage(rest, asker.convert);
+      if (other?.startsWith('git://') === true) {
+        throw notImplemented(`named context ${name}=${value}: it cannot become ${other} by a source policy`);
+      }
+      return other === undefined ? { kind: 'image', reference: rest } : contextOf(name, other, asker);
+    }
+    case 'oci-layout':
       return { kind: 'layout', layout: layoutOf(name, rest), name: `[context ${name}] ${value}` };
-    case 'local:':
+    case 'local':
       return {
         kind: 'source',
         op: local(asker, rest, []),
         name: `[context ${name}] load from client`,
       };
-    case 'input:':
+    case 'input':
       return resultOf(name, rest, asker);
   }
   const title = `[context ${name}] ${value}`;

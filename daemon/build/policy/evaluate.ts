@@ -19,6 +19,22 @@ export function convertImage(reference: string, convert: SourceConversion): stri
   return name;
 }
 
+/**
+ * The identifier of what is no image and taken in place of one; undefined = it stays an image. What denies it tells so
+ * when it is asked for. Pure.
+ */
+export function otherThanImage(reference: string, convert: SourceConversion): string | undefined {
+  try {
+    const { identifier } = convert({ identifier: `docker-image://${reference}`, attrs: new Map() });
+    return identifier.startsWith('docker-image://') ? undefined : identifier;
+  } catch (error) {
+    if (isEngineError(error, 'forbidden')) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 /** The directory of a client's session that is taken in place of one. Throws as `convertImage`. */
 export function convertDirectory(name: string, session: string, convert: SourceConversion): string {
   const source = { identifier: `local://${name}`, attrs: new Map([['local.session', session]]) };

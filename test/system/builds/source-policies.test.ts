@@ -100,6 +100,27 @@ describeEngine(
       expect(await solved(lines, rules, async (found) => await found.text('/read'))).toBe('new');
     });
 
+    test('a named context that is an image becomes a directory, a file or nothing that it may be', async () => {
+      await using client = await new GraphClient(engine.daemon).open();
+      const lines = ['FROM scratch AS other', 'FROM scratch', 'COPY --from=other /* /'];
+      const content = Buffer.from(lines.join('\n'));
+      client.server.list = [
+        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
+      ];
+      const named = async (identifier: string): Promise<string[]> => {
+        const rules = [convert('docker-image://docker.io/library/gone:latest', identifier)];
+        const frontendOpt = new Map([['context:other', 'docker-image:docker.io/library/gone:latest']]);
+        return await client.build(
+          async (bridge) => (await bridge.request({ frontend: 'dockerfile.v0', frontendOpt })).names('/'),
+          { sourcePolicy: { rules } },
+        );
+      };
+      expect(await named('local://test')).toEqual(['Dockerfile']);
+      expect(client.server.copies.map(({ metadata }) => metadata.get('dir-name')[0])).toContain('test');
+      expect(await named(url)).toEqual(['new']);
+      await expect(named('git://host/r')).rejects.toThrow('it cannot become git://host/r by a source policy');
+    });
+
     test('a graph gets another source, and what two operations stand on stays one', async () => {
       const rules = [
         {
