@@ -185,6 +185,12 @@ export interface BuildLayers {
   stack(layerIds: readonly number[], above: readonly number[], signal: AbortSignal): Promise<PinnedLayers>;
   /** Answers the image's id and its names in full. */
   makeImage(image: NewBuildImage): Promise<{ id: string; names: string[] }>;
+  /**
+   * What an image is called by its digest in the repositories of these names: what a registry has been given, or
+   * (`pushed` undefined) what the hub of this host would call it. Answers the digest. Throws not_found where the image
+   * has gone meanwhile.
+   */
+  callByDigest(imageId: string, asked: { names: readonly string[]; pushed: string | undefined }): string;
   /** A layer for others; its tar is read as it is stored, or compressed into a file without a name. */
   blob(
     layerId: number,

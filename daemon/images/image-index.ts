@@ -134,7 +134,7 @@ export class ImageIndex {
     return this.tagsOf(id).map((tag) => tagName(tag));
   }
 
-  /** What registries call an image, sorted. */
+  /** What registries call an image, and what builds called it by its digest here, sorted. */
   digestsOf(id: string): ImageDigestRow[] {
     return [...this.#digests.values()]
       .filter(({ imageId }) => imageId === id)

@@ -44,13 +44,19 @@ export function manifestsOf(
 
 /** Where an image was pulled from or pushed to; nothing where that is nowhere. Signatures are not checked here. */
 export function identityOf(index: ImageIndex, imageId: string): { Identity?: ImageIdentity } {
-  const repositories = new Set(index.digestsOf(imageId).map(({ repository }) => repository));
+  const repositories = new Set(
+    index.digestsOf(imageId).flatMap(({ repository, isOwn }) => (isOwn === true ? [] : [repository])),
+  );
   return repositories.size === 0
     ? {}
     : { Identity: { Pull: [...repositories].map((Repository) => ({ Repository })) } };
 }
 
-function descriptorOf({ index, layers }: ImageContext, image: ImageRecord): { digest: string; size: number } {
+/** What its manifest is called: the hub of this host would call it so. */
+export function descriptorOf(
+  { index, layers }: ImageContext,
+  image: ImageRecord,
+): { digest: string; size: number } {
   const known = DESCRIPTORS.get(image);
   if (known !== undefined) {
     return known;

@@ -45,6 +45,30 @@ export function nameImage(
   index.addImage({ ...image.row, lastTaggedNano: now }, image.config);
 }
 
+/** What an image is called by its digest. What is known of a registry stays so. One durable transaction. */
+export function digestImage(
+  { database, journal, index }: Pick<ImageContext, 'database' | 'journal' | 'index'>,
+  imageId: string,
+  { repositories, ...asked }: { repositories: readonly string[]; digest: string; isOwn?: true },
+): void {
+  const known = index.digestsOf(imageId).filter(({ digest }) => digest === asked.digest);
+  const rows = [...new Set(repositories)]
+    .filter((repository) => !known.some((row) => row.repository === repository && row.isOwn !== true))
+    .map((repository) => ({ repository, imageId, ...asked }));
+  if (rows.length === 0) {
+    return;
+  }
+  journal.commit(
+    () => {
+      rows.forEach((row) => database.digests.set(row));
+      failpoint('images.digest.commit');
+    },
+    // As names are.
+    { durable: true },
+  );
+  rows.forEach((row) => index.setDigest(row));
+}
+
 /**
  * The name that `repo` and `tag` parameters mean together; `tag` wins over one inside `repo`, none means `latest`.
  * Throws invalid_argument, also for a digest, which is computed and not given, and for a name like `sha256:abc`.

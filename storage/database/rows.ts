@@ -52,6 +52,8 @@ export interface ImageDigestRow {
   /** sha256:... of the manifest, or of the index that led to it. */
   digest: string;
   imageId: string;
+  /** A build gave it that digest here; no registry is known to have it. */
+  isOwn?: true;
 }
 
 /** What an image was made from on this engine: by a commit, or by a step of a build. */

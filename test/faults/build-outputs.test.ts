@@ -105,6 +105,36 @@ needs(
     await isClean();
   });
 
+  it('R1: kill -9 at images.digest.commit: the image has no digest, and the next build gives it', async () => {
+    const folder = `${daemon.paths.root}/canonical`;
+    mkdirSync(folder);
+    await using server = new SessionServer(folder);
+    const content = Buffer.from('FROM busybox\nLABEL canonical=1\n');
+    server.list = [{ stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content }];
+    const outputs = [{ type: 'moby', attrs: { name: 'canonical:1', 'name-canonical': 'true' } }];
+    const canonical = async (): Promise<ReadonlyMap<string, string>> => {
+      using client = new ControlClient(daemon.paths.socket);
+      return await client.build(server, outputs);
+    };
+    const digests = async (): Promise<string[]> =>
+      (await daemon.http.ok<{ RepoDigests: string[] }>('GET', '/images/canonical:1/json')).RepoDigests;
+    daemon.arm('images.digest.commit=sigkill');
+    await expect(canonical()).rejects.toThrow();
+    await daemon.ended();
+    daemon.arm('');
+    await daemon.up();
+    expect(await digests()).toEqual([]);
+    await isClean();
+    daemon.arm('images.digest.commit=error(told by a test)');
+    await expect(canonical()).rejects.toThrow('told by a test');
+    daemon.arm('');
+    expect(await digests()).toEqual([]);
+    const told = await canonical();
+    expect(await digests()).toEqual([`canonical@${told.get('containerimage.digest')}`]);
+    await daemon.http.ok('DELETE', '/images/canonical:1');
+    await isClean();
+  });
+
   it('R1: kill -9 at build.export.rewrite: nothing of the layers is left, and they are made again', async () => {
     const folder = `${daemon.paths.root}/rewriter`;
     mkdirSync(folder);

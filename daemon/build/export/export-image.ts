@@ -42,17 +42,19 @@ export async function exportImage(
     if (isStored && image.platform.os !== 'linux') {
       throw invalidArgument('operating system is not supported');
     }
+    const id = imageIdOf(image.config);
     const full = isStored ? await store(deps, image, output, vertex) : names;
     const pushed =
       push === 'none'
         ? undefined
         : await pushAll(deps, images, { ...output, isStored }, { ...to, names: full, vertex });
-    const id = imageIdOf(image.config);
+    const called = isStored ? callByDigest(deps, output, { id, names: full, pushed, vertex }) : undefined;
+    const all = [...full, ...(called?.dangling ?? [])];
     return new Map([
-      ['containerimage.digest', pushed?.digest ?? id],
+      ['containerimage.digest', pushed?.digest ?? called?.digest ?? id],
       ...(pushed?.descriptor === undefined ? [] : [descriptorFact(pushed.descriptor)]),
       ...(isOne ? [['containerimage.config.digest', id] as const] : []),
-      ...(names.length > 0 ? [['image.name', full.join(',')] as const] : []),
+      ...(all.length > 0 ? [['image.name', all.join(',')] as const] : []),
     ]);
   });
 }
@@ -69,6 +71,31 @@ async function store(
   vertex.progress(`writing image ${id}`, { isLast: true });
   full.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
   return push === 'digest' ? names : full;
+}
+
+/**
+ * An image that was pushed is known by its digest, too, as after `docker push`; one that was not, where that is asked
+ * for: by the digest of its manifest, which is told then. Undefined: it is not.
+ */
+function callByDigest(
+  { layers }: ExportDeps,
+  { isCanonical, danglingPrefix }: ImageOutput,
+  {
+    id,
+    names,
+    pushed,
+    vertex,
+  }: { id: string; names: readonly string[]; pushed: Pushed | undefined; vertex: Vertex },
+): { digest: string; dangling: string[] } | undefined {
+  const prefixes = danglingPrefix === '' ? [] : [danglingPrefix];
+  const all = [...(isCanonical || pushed !== undefined ? names : []), ...prefixes];
+  if (all.length === 0) {
+    return undefined;
+  }
+  const digest = layers.callByDigest(id, { names: all, pushed: pushed?.digest });
+  const told = [...(isCanonical ? names : []), ...prefixes].map((name) => `${name}@${digest}`);
+  told.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
+  return { digest, dangling: prefixes.map((prefix) => `${prefix}@${digest}`) };
 }
 
 interface Pushed {

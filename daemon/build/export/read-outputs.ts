@@ -29,6 +29,10 @@ export interface ImageOutput {
   names: readonly string[];
   /** It goes to the registries of its names, too; by its digest alone: it has no name then, here and there. */
   push: 'none' | 'names' | 'digest';
+  /** In the store it is also called by its digest in the repositories of its names. */
+  isCanonical: boolean;
+  /** A repository that it is called by its digest in; `''` = none. */
+  danglingPrefix: string;
   /** `usual`: where the store can hold it. */
   isStored: boolean | 'usual';
   /** As it is pushed. */
@@ -77,21 +81,24 @@ function outputOf(type: string, left: OptionsLeft): Output {
   }
   const epochSeconds = readEpoch('source-date-epoch', left.take('source-date-epoch'));
   switch (type) {
-    case 'moby':
+    case 'moby': {
       // What compose says of each image that it does not push.
       left.only('load', ['true', '1']);
       // Clients that use it push by themselves afterwards.
       left.flag('push', false);
+      const names = namesOf(left);
       return {
         kind: 'image',
-        names: namesOf(left),
+        names,
         push: 'none',
+        ...byDigestOf(left, { names, isPushed: false }),
         isStored: true,
         layers: takeLayerFormat(type, new OptionsLeft(new Map()), { isOci: false, hasAnnotations: false }),
         annotations: [],
         epochSeconds,
         rewritesTimes: left.flag('rewrite-timestamp', false),
       };
+    }
     case 'image':
       return imageOf(left, epochSeconds);
     case 'local':
@@ -132,7 +139,35 @@ function imageOf(left: OptionsLeft, epochSeconds: number | undefined): ImageOutp
   }
   const rewritesTimes = left.flag('rewrite-timestamp', false);
   const push = isByDigest ? 'digest' : isPushed ? 'names' : 'none';
-  return { kind: 'image', names, push, isStored, layers, annotations, epochSeconds, rewritesTimes };
+  const byDigest = byDigestOf(left, { names, isPushed });
+  return {
+    kind: 'image',
+    names,
+    push,
+    ...byDigest,
+    isStored,
+    layers,
+    annotations,
+    epochSeconds,
+    rewritesTimes,
+  };
+}
+
+/** As BuildKit's exporter of images has it (exporter/containerimage/exptypes/keys.go, where one is misspelt, too). */
+function byDigestOf(
+  left: OptionsLeft,
+  { names, isPushed }: { names: readonly string[]; isPushed: boolean },
+): Pick<ImageOutput, 'isCanonical' | 'danglingPrefix'> {
+  const isCanonical = left.flag('name-canonical', false);
+  const prefix = left.take('dangling-name-prefix');
+  const isForNameless = left.flag('danging-name-empty-only', false);
+  const danglingPrefix = isForNameless && names.length > 0 ? '' : prefix;
+  if (isPushed && danglingPrefix !== '') {
+    throw notImplemented(
+      `exporter image: dangling-name-prefix=${prefix} is not supported with push=true: it is a name of the store`,
+    );
+  }
+  return { isCanonical, danglingPrefix };
 }
 
 function archiveOf(

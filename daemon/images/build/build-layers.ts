@@ -14,7 +14,8 @@ import { limits } from '../../base/limits.ts';
 import { Rollback } from '../../base/rollback.ts';
 import type { ImageContext } from '../context.ts';
 import { commitImage } from '../load/commit-image.ts';
-import { nameImage } from '../naming.ts';
+import { digestImage, nameImage } from '../naming.ts';
+import { descriptorOf } from '../manifests.ts';
 import { parseName, type BuilderContext } from './build.ts';
 import { layerBlob } from './layer-blobs.ts';
 import { pushBuilt, type PushImages } from './push-built.ts';
@@ -53,6 +54,7 @@ export function buildLayers(builder: BuilderContext & { push: PushImages }): Bui
       return current;
     },
     makeImage: (image) => makeImage(images, image),
+    callByDigest: (imageId, asked) => callByDigest(images, imageId, asked),
     push: (name, options) => pushBuilt(builder.push, name, options),
     blob: (layerId, options) => layerBlob(images, layerId, options),
     users: (layerId) => [...images.index.images()].filter(({ row }) => row.layerIds.includes(layerId)).length,
@@ -104,7 +106,7 @@ async function findImage(
       platform,
     );
     const { layerIds, config, id } = image.row;
-    const digest = fetched ?? images.index.digestsOf(id).at(0)?.digest ?? '';
+    const digest = fetched ?? images.index.digestsOf(id).find(({ isOwn }) => isOwn !== true)?.digest ?? '';
     return { id, digest, config, layerIds, pin: images.pins.pin(layerIds) };
   } finally {
     holds.forEach((hold) => hold[Symbol.dispose]());
@@ -324,4 +326,15 @@ async function makeImage(
       ({ domain, path, tag }) => `${canonicalRepository({ domain, path })}:${tag ?? 'latest'}`,
     ),
   };
+}
+
+function callByDigest(
+  context: ImageContext,
+  imageId: string,
+  { names, pushed }: { names: readonly string[]; pushed: string | undefined },
+): string {
+  const digest = pushed ?? descriptorOf(context, context.index.find(imageId)).digest;
+  const repositories = names.map((name) => canonicalRepository(parseName(name)));
+  digestImage(context, imageId, { repositories, digest, ...(pushed === undefined && { isOwn: true }) });
+  return digest;
 }

@@ -12,6 +12,7 @@ import { hubLayers } from './0010-hub-layers.ts';
 import { cluster } from './0011-cluster.ts';
 import { buildRecords } from './0012-build-records.ts';
 import { buildHistory } from './0013-build-history.ts';
+import { ownDigests } from './0014-own-digests.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   cluster,
   buildRecords,
   buildHistory,
+  ownDigests,
 ];

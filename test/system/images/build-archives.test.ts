@@ -195,10 +195,7 @@ describeEngine(
         'index annotations not supported for single platform export',
       ],
       [{ type: 'image', attrs: { push: 'true' } }, 'exporter image: push=true needs a name'],
-      [
-        { type: 'image', attrs: { 'name-canonical': 'true' } },
-        'exporter image: option name-canonical=true is not supported',
-      ],
+      [{ type: 'image', attrs: { unheard: 'of' } }, 'exporter image: option unheard=of is not supported'],
     ])('%o is refused by name', async (output, message) => {
       await expect(build([output])).rejects.toThrow(message);
     });

@@ -22,6 +22,8 @@ test('outputs are read with their options', () => {
   expect(readOutputs(asked('cacheonly'))).toEqual([]);
   const image = {
     kind: 'image',
+    isCanonical: false,
+    danglingPrefix: '',
     layers: USUAL,
     annotations: [],
     epochSeconds: undefined,
@@ -105,8 +107,25 @@ test('annotations say what they are of; what is said of a platform goes first', 
 });
 
 test.each([
+  [{ name: 'a', 'name-canonical': '1' }, true, ''],
+  [{ name: 'a', 'dangling-name-prefix': 'x' }, false, 'x'],
+  [{ 'dangling-name-prefix': 'x', 'danging-name-empty-only': 'true' }, false, 'x'],
+  [{ name: 'a', 'dangling-name-prefix': 'x', 'danging-name-empty-only': 'true' }, false, ''],
+  [{ name: 'a', push: 'true', 'dangling-name-prefix': 'x', 'danging-name-empty-only': '1' }, false, ''],
+])('an image of %o is called by its digest: %j, %j', (attributes, isCanonical, danglingPrefix) => {
+  for (const type of ['moby', 'image']) {
+    expect(readOutputs(asked(type, attributes))[0]).toMatchObject({ isCanonical, danglingPrefix });
+  }
+});
+
+test.each([
   ['other', {}, 'exporter other is not supported'],
-  ['image', { 'name-canonical': 'true' }, 'exporter image: option name-canonical=true is not supported'],
+  ['image', { 'name-canonical': 'maybe' }, 'option name-canonical=maybe: must be true or false'],
+  [
+    'image',
+    { name: 'a', push: 'true', 'dangling-name-prefix': 'x' },
+    'exporter image: dangling-name-prefix=x is not supported with push=true',
+  ],
   ['image', { 'annotation.a': 'b' }, 'exporter image: annotations, compression and oci-mediatypes are of an'],
   ['image', { compression: 'zstd' }, 'exporter image: annotations, compression and oci-mediatypes are of an'],
   ['image', { 'push-by-digest': 'true', name: 'a' }, 'exporter image: push-by-digest=true needs push=true'],
