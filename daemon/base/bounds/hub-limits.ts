@@ -169,6 +169,9 @@ export const hubLimits = {
   /** A manifest (OCI distribution: registries should take 4 MB), what it lists, and its annotations or labels. */
   hubManifestBytesMax: 4 * 1024 * 1024,
   hubManifestPartsMax: 1_000,
+  /** What an index that is deleted may take along, and bytes of that in one update: the rest stays, or comes next. */
+  hubLeftoversMax: 10_000,
+  hubRemovalsBytesMax: 500_000,
   hubAnnotationsBytesMax: 64 * 1024,
   hubMediaTypeMax: 255,
   /** A configuration whose labels are read: real ones have some KB. */

@@ -12,6 +12,7 @@ import type { EngineLayers } from './files/engine-layers.ts';
 import { HeldBlobs } from './files/held-blobs.ts';
 import type { BlobFiles } from './files/port.ts';
 import { Collector } from './gc/collector.ts';
+import { IndexRemovals } from './manifests/index-removals.ts';
 import { Manifests } from './manifests/manifests.ts';
 import { ManifestRecords } from './manifests/records.ts';
 import { Arrivals } from './peers/arrivals.ts';
@@ -98,8 +99,9 @@ export class Registry implements Disposable {
     const deps = { ...given, ...held, fetches, copies, arrivals };
     this.blobs = new Blobs(deps);
     this.uploads = new Uploads(deps, this.blobs);
-    this.manifests = new Manifests(deps);
-    this.collector = new Collector(deps, this.uploads);
+    const removals = new IndexRemovals(deps);
+    this.manifests = new Manifests(deps, removals);
+    this.collector = new Collector(deps, this.uploads, removals);
   }
 
   /** Takes over what an earlier daemon has left, and mends it behind the first requests. */

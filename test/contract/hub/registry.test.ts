@@ -22,6 +22,7 @@ test.each([
   ['hub.blob.mount', 'push', []],
   ['hub.manifest.publish', 'push', []],
   ['hub.manifest.delete', 'delete', ['push']],
+  ['hub.manifest.leftover', 'index', []],
   ['hub.blob.delete', 'delete', ['push']],
   ['hub.gc.forget', 'delete', ['push']],
   ['hub.gc.unlink', 'delete', ['push']],

@@ -1,8 +1,9 @@
 /**
  * A process of its own with a registry over a database and a folder, to be killed at a failpoint: `prepare` makes a
- * user, `push` pushes an image and mounts its layer elsewhere, `delete` deletes what was pushed, `fetch` loses
- * the layer and has it from another manager, `settle` waits for the
- * collector. With a third word pushes wait until another manager holds them, too. Prints what is wrong in the end.
+ * user, `push` pushes an image and mounts its layer elsewhere, `delete` deletes what was pushed, `index` pushes an
+ * index of more images than one update deletes, and deletes it, `fetch` loses the layer and has it from another
+ * manager, `settle` waits for the collector. With a third word pushes wait until another manager holds them, too.
+ * Prints what is wrong in the end.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -12,17 +13,19 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../daemon/base/clock.ts';
+import { limits } from '../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
 import { DEFAULT_DELIVERY_RULES } from '../../../daemon/hub/deliveries/rules.ts';
 import { Hub } from '../../../daemon/hub/hub.ts';
 import { DEFAULT_RULES } from '../../../daemon/hub/limits/rules.ts';
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
+import { MEDIA_TYPES } from '../../../daemon/hub/registry/manifests/manifest.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 import { TextIndex } from '../../../storage/database/text-index.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { BASE_URL } from './open-hub.ts';
-import { digestOf, imageManifest } from './registry-client.ts';
+import { descriptorOf, digestOf, imageManifest } from './registry-client.ts';
 import { basic } from './serve-registry.ts';
 import { OwnNoteReader } from './notes/own-reader.ts';
 
@@ -31,6 +34,7 @@ const [path = '', verb = '', replicated] = process.argv.slice(2);
 const given = `${path}.given`;
 mkdirSync(given, { recursive: true });
 const [NAME, OTHER, CONFIG, LAYER] = ['alice/app', 'alice/other', '{}', 'a layer'];
+const EMPTY_INDEX = { schemaVersion: 2, mediaType: MEDIA_TYPES.ociIndex };
 const database = openDatabase(path, silentLogger);
 const records = new LocalRecords(database);
 const files = await HubBlobFiles.open(`${path}.blobs`);
@@ -96,6 +100,24 @@ async function remove(): Promise<void> {
   await root.repositories.remove('alice', 'other');
 }
 
+/** Each is no more than a manifest; the first is the index. */
+function indexed(): string[] {
+  const children = Array.from({ length: limits.hubChangesAtOnce }, (_, at) =>
+    JSON.stringify({ ...EMPTY_INDEX, manifests: [], annotations: { at: String(at) } }),
+  );
+  const manifests = children.map((child) => descriptorOf(MEDIA_TYPES.ociIndex, child));
+  return [JSON.stringify({ ...EMPTY_INDEX, manifests }), ...children];
+}
+
+async function index(): Promise<void> {
+  const alice = await session();
+  const [whole = '', ...children] = indexed();
+  for (const bytes of [...children, whole]) {
+    await alice.putManifest(NAME, digestOf(bytes), { mediaType: undefined, bytes: Buffer.from(bytes) });
+  }
+  await alice.deleteManifest(NAME, digestOf(whole));
+}
+
 /** The disk has lost the layer. */
 async function fetchAgain(): Promise<void> {
   await files.remove(digestOf(LAYER));
@@ -129,6 +151,9 @@ async function problems(): Promise<string[]> {
   if (replicated !== undefined && verb === 'push') {
     found.push(...[...known].filter((digest) => !existsSync(join(given, digest))));
   }
+  for (const { key } of (await records.list('leftover/')).records) {
+    found.push(`${key} is still to go`);
+  }
   const orphans = (await files.digests()).filter((digest) => !known.has(digest));
   return [...found, ...orphans.map((digest) => `${digest} is nobody's`)];
 }
@@ -139,6 +164,8 @@ if (verb === 'prepare') {
   await push();
 } else if (verb === 'delete') {
   await remove();
+} else if (verb === 'index') {
+  await index();
 } else if (verb === 'fetch') {
   await fetchAgain();
 }

@@ -2,85 +2,18 @@ import { expect, test } from 'vitest';
 import { Readable } from 'node:stream';
 import { limits } from '../../../daemon/base/limits.ts';
 import { isEngineError } from '../../../daemon/base/errors.ts';
-import { silentLogger } from '../../../daemon/base/logger.ts';
-import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
-import { Mirror } from '../../../daemon/hub/records/mirror.ts';
-import { Registry } from '../../../daemon/hub/registry/registry.ts';
-import { Repositories } from '../../../daemon/hub/repositories/repositories.ts';
+import type { Registry } from '../../../daemon/hub/registry/registry.ts';
 import type { Repository } from '../../../daemon/hub/repositories/repository.ts';
-import { openDatabase } from '../../../storage/database/index.ts';
-import { ManualClock } from '../../support/fakes/manual-clock.ts';
-import { Interleaving, slowRecords, SlowFiles } from '../../support/hub/interleaving.ts';
 import { ALICE } from '../../support/hub/occurrences.ts';
 import { digestOf, imageManifest } from '../../support/hub/registry-client.ts';
-import { SeededRandom } from '../../support/seeded-random.ts';
+import { pick, registryWorld, type RegistryWorld } from '../../support/hub/registry/registry-world.ts';
 
 /** Each run of a seed: pushes, deletions and the collector at a time, over two repositories that share layers. */
 const SEEDS = Number(process.env['BERTH_TEST_SEEDS'] ?? 60);
 const HOUR_MS = 3_600_000;
 
-/** A registry whose every step waits for its turn. */
-async function world(seed: number) {
-  const random = new SeededRandom(seed);
-  const turns = new Interleaving(random);
-  const clock = new ManualClock();
-  const database = openDatabase(':memory:', silentLogger);
-  const records = slowRecords(new LocalRecords(database), turns);
-  const mirror = await Mirror.open({ records, clock, log: silentLogger }, '');
-  const outbox = { intents: () => [] };
-  const owner = { kind: 'user', id: 1, name: 'alice' } as never;
-  const repositories = new Repositories({
-    mirror,
-    clock,
-    owner: () => owner,
-    ownerUnchanged: () => ({ kind: 'check', key: 'account/alice', expected: 0 }),
-    removals: () => [],
-    outbox,
-  });
-  const files = new SlowFiles(turns);
-  const given = {
-    mirror,
-    clock,
-    log: silentLogger,
-    repositories,
-    outbox,
-    files,
-    layers: undefined,
-    artifacts: { check: () => Promise.resolve(undefined), removals: () => [] },
-    quotaBytes: 0,
-  };
-  const registry = new Registry(given);
-  const made: Repository[] = [];
-  const make = async (name: string) => void made.push(await repositories.create('alice', { name }, ALICE));
-  await turns.run([make('one')]);
-  await turns.run([make('other')]);
-  return {
-    random,
-    turns,
-    clock,
-    registry,
-    repositories,
-    files,
-    made,
-    [Symbol.dispose]: () => {
-      mirror[Symbol.dispose]();
-      database.close();
-    },
-  };
-}
-
-type World = Awaited<ReturnType<typeof world>>;
-
-function pick<T>(random: SeededRandom, from: readonly T[]): T {
-  const found = from[random.below(from.length)];
-  if (found === undefined) {
-    throw new Error('nothing to pick from');
-  }
-  return found;
-}
-
 /** As clients push: what the repository has is not sent again, what another has is mounted. */
-async function push({ random, registry, made }: World, name: string): Promise<void> {
+async function push({ random, registry, made }: RegistryWorld, name: string): Promise<void> {
   const repository = pick(random, made);
   const layers = ['a', 'b', 'c'].filter(() => random.below(2) === 0);
   const config = pick(random, ['{"x":1}', '{"x":2}']);
@@ -96,7 +29,7 @@ async function push({ random, registry, made }: World, name: string): Promise<vo
 }
 
 async function give(
-  { random, registry, made }: Pick<World, 'random' | 'registry' | 'made'>,
+  { random, registry, made }: Pick<RegistryWorld, 'random' | 'registry' | 'made'>,
   repository: Repository,
   content: string,
 ): Promise<void> {
@@ -127,7 +60,7 @@ async function isThere({ blobs }: Registry, repository: Repository, digest: stri
 }
 
 /** Deletes some image that there is. */
-async function remove({ random, registry, made }: World): Promise<void> {
+async function remove({ random, registry, made }: RegistryWorld): Promise<void> {
   const repository = pick(random, made);
   const tags = registry.manifests.tags(repository);
   if (tags.length === 0) {
@@ -145,7 +78,7 @@ async function remove({ random, registry, made }: World): Promise<void> {
 }
 
 /** Begins an upload, and never comes back. */
-async function giveUp({ random, registry, made }: World): Promise<void> {
+async function giveUp({ random, registry, made }: RegistryWorld): Promise<void> {
   await registry.uploads.start(pick(random, made));
 }
 
@@ -156,7 +89,7 @@ async function repeat(count: number, work: (at: number) => Promise<void>): Promi
 }
 
 /** What images name, with themselves. */
-function wanted({ registry, repositories }: World): string[] {
+function wanted({ registry, repositories }: RegistryWorld): string[] {
   const named = repositories.all().flatMap((repository) =>
     registry.manifests.tags(repository).flatMap((tag) => {
       const { digest, config, layers } = registry.manifests.find(repository, { kind: 'tag', tag });
@@ -169,7 +102,7 @@ function wanted({ registry, repositories }: World): string[] {
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
   'collector and pushes, seed %i: nothing is taken that is pushed, and leftovers go at last',
   async (seed) => {
-    using all = await world(seed);
+    using all = await registryWorld(seed);
     const { random, turns, clock, registry, repositories, files, made } = all;
     await turns.run([push(all, 'old'), repeat(2, () => remove(all))]);
     clock.setWall(random.below(30) * HOUR_MS);
@@ -202,7 +135,7 @@ function tagged(tag: string) {
 }
 
 test('a blob that a push was told of stays, when another push names it and its manifest is deleted', async () => {
-  using all = await world(1);
+  using all = await registryWorld(1);
   const { turns, registry, made } = all;
   const [repository] = made;
   if (repository === undefined) {

@@ -4,26 +4,29 @@ import { limits } from '../../../base/limits.ts';
 import type { Repository } from '../../repositories/repository.ts';
 import { nowMsOf, type RegistryDeps } from '../registry-deps.ts';
 import { isAwaited } from '../blobs/links.ts';
+import type { IndexRemovals } from '../manifests/index-removals.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 
 /** What a repository has, by the first part of the keys of its records. */
-const KINDS = ['tag', 'manifest', 'blob', 'note'] as const;
+const KINDS = ['tag', 'manifest', 'blob', 'note', 'index', 'leftover'] as const;
 
 /**
- * Takes away what nobody needs: uploads that were given up, records of repositories that are gone, blobs that no
- * manifest names and no push waits for, and files that no repository has. It runs at the start, now and then, and soon
- * after something was deleted.
+ * Takes away what nobody needs: uploads that were given up, records of repositories that are gone, what deleted
+ * indexes have left, blobs that no manifest names and no push waits for, and files that no repository has. It runs at
+ * the start, now and then, and soon after something was deleted.
  */
 export class Collector implements Disposable {
   readonly #deps: RegistryDeps;
   readonly #uploads: Uploads;
+  readonly #indexes: IndexRemovals;
   #timer: Disposable | undefined;
   #running: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(deps: RegistryDeps, uploads: Uploads) {
+  constructor(deps: RegistryDeps, uploads: Uploads, indexes: IndexRemovals) {
     this.#deps = deps;
     this.#uploads = uploads;
+    this.#indexes = indexes;
   }
 
   /** To be called once what is there is known. */
@@ -74,6 +77,7 @@ export class Collector implements Disposable {
   async #collect(): Promise<void> {
     await this.#uploads.expire();
     await this.#forgetOrphans();
+    await this.#indexes.collect();
     for (const repository of this.#deps.repositories.all()) {
       await this.#unlink(repository);
     }

@@ -15,6 +15,7 @@ import type { By } from '../by.ts';
 import { ManifestCache } from './cache.ts';
 import { named } from '../blobs/links.ts';
 import { blobsOf, isImage, summaryOf, type Manifest } from './manifest.ts';
+import type { IndexRemovals } from './index-removals.ts';
 import { reachedFrom, type Reached } from './reach.ts';
 import { labelsOf, parseManifest, type ParsedManifest } from './parse.ts';
 
@@ -35,9 +36,11 @@ export interface PutResult {
 export class Manifests {
   readonly #deps: RegistryDeps;
   readonly #cache = new ManifestCache(limits.hubManifestCacheBytes);
+  readonly #removals: IndexRemovals;
 
-  constructor(deps: RegistryDeps) {
+  constructor(deps: RegistryDeps, removals: IndexRemovals) {
     this.#deps = deps;
+    this.#removals = removals;
   }
 
   find(repository: Repository, reference: Reference): Manifest {
@@ -118,9 +121,9 @@ export class Manifests {
     return { manifest, occurrence };
   }
 
-  /** A tag alone goes by its name; a digest goes with all of its tags. */
+  /** A tag alone goes by its name; a digest goes with all of its tags, and an index with what only it lists. */
   async delete({ repository, actor }: By, reference: Reference): Promise<void> {
-    const { mirror, manifests, tags, repositories, artifacts } = this.#deps;
+    const { mirror, tags, repositories } = this.#deps;
     failpoint('hub.manifest.delete');
     await mirror.change(() => {
       const manifest = this.find(repository, reference);
@@ -129,18 +132,17 @@ export class Manifests {
         reference.kind === 'tag'
           ? [reference.tag]
           : tags.of(id).flatMap(({ tag, digest }) => (digest === manifest.digest ? [tag] : []));
-      const [before, isWhole] = [summaryOf(manifest), reference.kind === 'digest'];
-      const told = [
-        ...names.map((tag) => ({ kind: 'tag' as const, repository, tag, before, after: null })),
-        ...(isWhole ? [{ kind: 'manifest-deleted' as const, repository, manifest: before }] : []),
-      ];
+      const before = summaryOf(manifest);
       return {
         changes: [
           repositories.stillThere(repository),
           ...names.map((tag) => tags.delete(id, tag)),
-          ...(isWhole ? [manifests.delete(id, manifest.digest)] : []),
-          ...(isWhole ? artifacts.removals({ repository, actor }, manifest) : []),
-          ...told.flatMap((happening) => this.#intents(actor, happening)),
+          ...names.flatMap((tag) =>
+            this.#intents(actor, { kind: 'tag', repository, tag, before, after: null }),
+          ),
+          ...(reference.kind === 'digest'
+            ? this.#removals.deleteChanges({ repository, actor }, manifest)
+            : []),
         ],
         answer: undefined,
       };
@@ -295,6 +297,7 @@ export class Manifests {
       }),
       ...[...children].map((digest) => manifests.unchanged(id, digest)),
       manifests.put(id, manifest),
+      ...this.#removals.putChanges(repository, manifest),
       ...(reference.kind === 'tag'
         ? [tags.put(id, { tag: reference.tag, digest: manifest.digest, updatedMs: manifest.pushedMs })]
         : []),
