@@ -9,13 +9,28 @@ import { LogSource } from './source.ts';
 import { findTail } from './tail.ts';
 import { FileWatch } from './watch.ts';
 
+/** Output beside the log, of what the disk did not take of it. */
+export interface OutputBeside {
+  /** `poke` makes the reader look again, though the log has not grown. */
+  listen(poke: () => void): void;
+  /** A look at the log begins. */
+  begin(): void;
+  /** Takes what the log gave, rendered; returns that with what belongs before it. */
+  merge(output: Buffer): Buffer;
+  /** A look has found the end of the log: what is to follow what it gave, rendered as that is. */
+  refused(): Buffer | undefined;
+}
+
 export interface LogReadOptions extends Omit<RenderOptions, 'fromOffsets'> {
   /** Lines from the end; undefined = all. */
   tail?: number;
   /** Where to begin, not with `tail`; undefined = at the oldest record that is kept. */
   from?: LogPosition;
-  /** Go on with what is written later, until `ended` resolves (no more will be written) and the file is read. */
-  follow?: { ended: Promise<unknown> };
+  /**
+   * Go on with what is written later, until `ended` resolves (no more will be written) and the file is read; with what
+   * is told of `beside` it.
+   */
+  follow?: { ended: Promise<unknown>; beside?: OutputBeside | undefined };
   signal: AbortSignal;
 }
 
@@ -80,10 +95,13 @@ export async function* readLog(path: string, options: LogReadOptions): AsyncGene
     watch?.poke();
   };
   void Promise.resolve(options.follow?.ended).then(noteEnd).catch(noteEnd);
+  const beside = options.follow?.beside;
+  beside?.listen(() => watch?.poke());
   for (;;) {
     // Both asked before the read: what was written before the end, or before the file was left, is read after it.
     const isLast = ended || watch === undefined;
     const isLeft = source.isLeft();
+    beside?.begin();
     for (;;) {
       const chunk = await source.read();
       if (options.signal.aborted) {
@@ -94,7 +112,7 @@ export async function* readLog(path: string, options: LogReadOptions): AsyncGene
       }
       const { output, finished } = renderer.render(chunk.bytes, chunk.offset);
       if (output.length > 0) {
-        yield output;
+        yield beside?.merge(output) ?? output;
       }
       if (finished || options.signal.aborted) {
         return;
@@ -102,6 +120,10 @@ export async function* readLog(path: string, options: LogReadOptions): AsyncGene
     }
     if (isLeft && (await source.next())) {
       continue;
+    }
+    const refused = beside?.refused();
+    if (refused !== undefined) {
+      yield refused;
     }
     if (isLast) {
       return;

@@ -1,4 +1,5 @@
 import { endOfLog } from '../../../storage/logs/segments.ts';
+import { isLogDiskFull } from '../../../storage/logs/room.ts';
 import { limits } from '../../base/limits.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
@@ -82,15 +83,19 @@ export async function outputIsHandedOver(
 }
 
 async function joinRun(
-  { runtime, waiters }: ContainerContext,
+  { runtime, waiters, dataRoot }: ContainerContext,
   container: Container,
   { stdin }: PendingAttach,
 ): Promise<AttachedRun> {
   const over = waiters.wait(container.id, container.state, 'run-over');
   const run: AttachedRun = { channel: undefined, over };
   try {
-    // Output is read from the log: a client that does not read must not hold up the container.
-    if (stdin || container.spec.logDriver === 'none') {
+    // Output is read from the log: a client that does not read must not hold up the container. A full disk takes no log.
+    if (
+      stdin ||
+      container.spec.logDriver === 'none' ||
+      isLogDiskFull(containerFiles(dataRoot, container.id).log)
+    ) {
       run.channel = await runtime.attach(container.id, { stdin });
     }
     return run;

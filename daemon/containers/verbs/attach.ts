@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { AttachOptions, Conversation } from '../../../api/types/ports.ts';
+import { isLogDiskFull } from '../../../storage/logs/room.ts';
 import { openLog } from '../../../storage/logs/reader.ts';
 import type { LogReadOptions } from '../../../storage/logs/reader.ts';
+import type { OutputChunk } from '../../../runtime/monitor/conmon-stdio.ts';
+import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { conflict } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
 import { ClientOutput } from '../../base/stdio/client-output.ts';
 import { pumpClientInput } from '../../base/stdio/client-input.ts';
 import { parseDetachKeys } from '../../base/stdio/detach-keys.ts';
@@ -11,6 +15,7 @@ import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
 import { isReadBack, refuseUnreadable } from './logs.ts';
 import { containerFiles } from '../resources/container-files.ts';
+import { RefusedOutput } from '../stdio/refused-output.ts';
 import { leaveRun } from '../stdio/pending-attach.ts';
 import type { PendingAttach } from '../stdio/pending-attach.ts';
 import { isLive, isRestarting } from '../state/state-facts.ts';
@@ -141,7 +146,7 @@ class Attachment {
       await this.#output(slot, output);
       return;
     }
-    void this.#live(slot, undefined).catch(this.#endedEarly);
+    void this.#live(slot).catch(this.#endedEarly);
     await Promise.race([input, slot.over]);
     if (this.#endsItsInput() && this.#joinedRunning) {
       await slot.over;
@@ -152,27 +157,56 @@ class Attachment {
   async #output(slot: PendingAttach, output: ClientOutput): Promise<void> {
     const { id, spec } = this.#container;
     if (spec.logDriver === 'none') {
-      await this.#live(slot, output);
+      await this.#live(slot, ({ stream, data }) => output.write(stream, data));
       return;
     }
-    // The channel's output is read and dropped: unread it would hold up the monitor.
-    void this.#live(slot, undefined).catch(this.#endedEarly);
+    // The channel's output is always read: unread it would hold up the monitor.
+    const beside = this.#refusedOutput();
+    const live = this.#live(slot, (chunk) => beside.take(chunk)).catch(this.#endedEarly);
     if (slot.logFrom !== undefined || !existsSync(containerFiles(this.#context.dataRoot, id).log)) {
       // Nothing of before is asked for, or there is nothing.
       await slot.run;
     }
     await this.#log(output, {
       ...(slot.logFrom !== undefined && { from: slot.logFrom }),
-      follow: { ended: slot.over },
+      follow: { ended: this.#outputEnds(slot, { beside, live }), beside },
     });
   }
 
-  /** Output from the channel: to the client, or nowhere. Never rejects. */
-  async #live(slot: PendingAttach, output: ClientOutput | undefined): Promise<void> {
-    const wanted = { stdout: this.#options.stdout, stderr: this.#options.stderr };
+  #refusedOutput(): RefusedOutput {
+    const { dataRoot, clock } = this.#context;
+    const path = containerFiles(dataRoot, this.#container.id).log;
+    return new RefusedOutput({
+      ...this.#wanted(),
+      tty: this.#isRaw(),
+      isDiskFull: () => isLogDiskFull(path),
+      monotonicMs: () => clock.monotonicMs(),
+    });
+  }
+
+  /** What the log did not take may come by the channel a moment after the end of the run is known. */
+  async #outputEnds(
+    slot: PendingAttach,
+    { beside, live }: { beside: RefusedOutput; live: Promise<void> },
+  ): Promise<void> {
+    await slot.over;
+    if (beside.hasRefused) {
+      await withTimeout(this.#context.clock, live, limits.attachDeliveryMs);
+    }
+  }
+
+  #wanted(): { stdout: boolean; stderr: boolean } {
+    return { stdout: this.#options.stdout, stderr: this.#options.stderr };
+  }
+
+  /**
+   * Hands output from the channel to `sink`, until that says false; without one it is dropped. Never rejects.
+   */
+  async #live(slot: PendingAttach, sink?: (chunk: OutputChunk) => Promise<boolean> | void): Promise<void> {
+    const wanted = this.#wanted();
     const run = await slot.run;
-    for await (const { stream, data } of run?.channel?.output ?? []) {
-      if (output !== undefined && wanted[stream] && !(await output.write(stream, data))) {
+    for await (const chunk of run?.channel?.output ?? []) {
+      if (wanted[chunk.stream] && (await sink?.(chunk)) === false) {
         return;
       }
     }

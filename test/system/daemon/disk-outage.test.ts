@@ -177,11 +177,6 @@ needsEngine()('a disk that takes nothing', () => {
     await begin({ isShort: true });
     const { http } = engine;
     const id = await engine.start(['sh'], {}, { Tty: true, OpenStdin: true, ...PROBED }, 'shell');
-    // Its log gets the block that holds what it writes below, as long as there are any.
-    await until('the prompt', async () => {
-      const { text } = await http.request('GET', `/containers/${id}/logs?stdout=1`);
-      return text.includes('#');
-    });
     await engine.start(FILLER, {}, {}, 'filler');
     await untilLogged(REFUSED);
     const since = Date.now() / 1000;
@@ -252,6 +247,46 @@ needsEngine()('a disk that takes nothing', () => {
     await untilAccepted();
     await engine.daemon.restart();
     expect(await told()).toEqual(expected);
+    await end();
+  });
+
+  suite('R67: full disk: attached clients read what the log cannot take, once and in order', async () => {
+    await begin({ isShort: true });
+    const { http } = engine;
+    const id = await engine.start(['cat'], {}, { OpenStdin: true, ...PROBED }, 'echoes');
+    const writer = await http.hijack(`/containers/${id}/attach?stream=1&stdin=1&stdout=1&stderr=1`);
+    const written: string[] = [];
+    const say = async (text: string): Promise<void> => {
+      written.push(text);
+      writer.socket.write(text);
+      await writer.waitFor(text);
+    };
+    const logged = async (): Promise<string> =>
+      (await http.request('GET', `/containers/${id}/logs?stdout=1`)).text;
+    await say('before\n');
+    disk.fillUp();
+    await untilLogged(REFUSED);
+    await until('the log to take nothing', async () => {
+      disk.fillUp();
+      const text = `line ${written.length} of ${'x'.repeat(2000)}\n`;
+      await say(text);
+      return !(await logged()).includes(text);
+    });
+    // Without input: this one comes to a disk that is full.
+    const reader = await http.hijack(`/containers/${id}/attach?stream=1&stdout=1&stderr=1`);
+    const before = written.length;
+    for (let line = 0; line < 50; line += 1) {
+      await say(`short ${line}\n`);
+    }
+    await reader.waitFor('short 49\n');
+    disk.free();
+    await untilAccepted();
+    await say('after\n');
+    await reader.waitFor('after\n');
+    expect(await logged()).toContain('after\n');
+    await http.ok('POST', `/containers/${id}/kill`);
+    expect((await writer.output()).stdout).toBe(written.join(''));
+    expect((await reader.output()).stdout).toBe(written.slice(before).join(''));
     await end();
   });
 
