@@ -90,7 +90,7 @@ async function joinRun(
   const over = waiters.wait(container.id, container.state, 'run-over');
   const run: AttachedRun = { channel: undefined, over };
   try {
-    // Output is read from the log: a client that does not read must not hold up the container. A full disk takes no log.
+    // Output is read from the log: a client that does not read must not hold up the container. A full disk takes none.
     if (
       stdin ||
       container.spec.logDriver === 'none' ||
