@@ -37,7 +37,8 @@ export interface BuiltCache {
 export interface BuildRecipe {
   /** Undefined: an empty tree. */
   target: Vertex | undefined;
-  file: { name: string; text: string };
+  /** The file that it was made of, and where that came from; undefined = nobody can tell. */
+  file: { name: string; text: string; source?: Vertex | undefined };
   /** Layers of the image that it stands on. */
   baseLayers: number;
   /** Trees that are looked through besides its own, by name; held with it. */

@@ -23,13 +23,20 @@ export function attestationsOf(
   if (provenance.mustBeComplete) {
     refuseIncomplete(sources);
   }
-  const made = { steps: buildSteps(recipe.target), file: recipe.file };
   return [
     {
       predicateType: predicateType(provenance.version),
-      predicate: provenanceOf({ ...build, sources, ...(provenance.mode === 'max' && { made }) }, provenance),
+      predicate: provenanceOf(
+        { ...build, sources, ...(provenance.mode === 'max' && { made: madeBy(recipe) }) },
+        provenance,
+      ),
       fileName: provenance.fileName,
       isInlineOnly: provenance.isInlineOnly,
     },
   ];
+}
+
+/** What was done for an image, and of which file. Pure. */
+export function madeBy({ target, file }: ProvenImage['recipe']): NonNullable<ProvenFacts['made']> {
+  return { steps: buildSteps(target), file };
 }

@@ -3,7 +3,8 @@ import { EngineError } from '../../base/errors.ts';
 import type { UsedSource } from '../graph/used-source.ts';
 import { withoutPassword } from '../history/shown-attributes.ts';
 import { isAttestation, type AskedProvenance } from './asked.ts';
-import type { BuildSteps } from './build-steps.ts';
+import type { BuildRecipe } from '../ports.ts';
+import { buildSteps, type BuildSteps } from './build-steps.ts';
 import { contextMaterial, materialsOf, type Material } from './materials.ts';
 
 /** What all clients read, the older ones too (https://slsa.dev/spec/v0.2/provenance). */
@@ -29,14 +30,14 @@ export interface ProvenFacts {
   createdNano: bigint;
   completedNano: bigint;
   /** What was done, of which file; undefined = it is not told. */
-  made?: { steps: BuildSteps; file: { name: string; text: string } };
+  made?: { steps: BuildSteps; file: BuildRecipe['file'] };
 }
 
 type Asked = Pick<AskedProvenance, 'mode' | 'version' | 'builderId' | 'isReproducible'>;
 
-/** What is told of builds that nobody asked to prove. */
+/** What is told of builds that nobody asked to prove: as much as BuildKit tells of them. */
 export const USUAL_PROVENANCE: Asked = {
-  mode: 'min',
+  mode: 'max',
   version: 'v0.2',
   builderId: '',
   isReproducible: false,
@@ -118,7 +119,7 @@ function toldOf(facts: ProvenFacts, { mode, builderId, isReproducible }: Asked):
     isReproducible,
     metadata: {
       ...(vcs.length > 0 && { vcs: Object.fromEntries(vcs) }),
-      ...(isMax && made && { source: sourceOf(made) }),
+      ...(isMax && made && made.file.name !== '' && { source: sourceOf(made) }),
     },
   };
 }
@@ -127,16 +128,24 @@ function askedOf({ id, isOptional }: BuildSteps['secrets'][number]): object {
   return { id, ...(isOptional && { optional: true }) };
 }
 
-/** The file that the build is of, and the lines that each step was made of. */
+/** The file that the build is of, what that was got by, and the lines that each step was made of. */
 function sourceOf({ steps, file }: NonNullable<ProvenFacts['made']>): object {
   const locations = [...steps.lines].map(([id, { from, to }]) => [
     id,
     { locations: [{ ranges: [{ start: { line: from }, end: { line: to } }] }] },
   ]);
   const data = Buffer.from(file.text).toString('base64');
+  const got = file.source && buildSteps(file.source);
   return {
     ...(locations.length > 0 && { locations: Object.fromEntries(locations) }),
-    infos: [{ filename: file.name, language: 'Dockerfile', data }],
+    infos: [
+      {
+        filename: file.name,
+        language: 'Dockerfile',
+        data,
+        ...(got && { llbDefinition: got.steps, digestMapping: got.digests }),
+      },
+    ],
   };
 }
 

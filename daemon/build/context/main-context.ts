@@ -18,7 +18,7 @@ import type { SourceConversion } from '../policy/named-source.ts';
 import type { HeldTrees, KeptTree } from '../snapshots/held-trees.ts';
 import { BuildTree } from '../snapshots/tree.ts';
 import type { Solver } from '../solver/solver.ts';
-import { receiveStream, type ArchiveSpools, type CameAsStream } from './archive.ts';
+import { ONLY_FILE, receiveStream, type ArchiveSpools, type CameAsStream } from './archive.ts';
 import { receiveUrl } from './by-url.ts';
 import { KeptUploads } from './kept-uploads.ts';
 import { withoutIgnored } from './without-ignored.ts';
@@ -48,6 +48,8 @@ export interface MainContext extends Disposable {
   isFile: boolean;
   /** What it was made of. */
   used: readonly UsedSource[];
+  /** What brought it; undefined = no operation. */
+  source?: Vertex;
 }
 
 const uploads = new KeptUploads<CameAsStream>();
@@ -94,7 +96,8 @@ export async function loadContext(
           receiveUrl(build.spools, address, { signal, came: told, kindOf: () => 'either', hash }),
         );
       });
-      return { ...came, used: [{ kind: 'http', url: address.href, digest: `sha256:${hash.digest('hex')}` }] };
+      const digest = `sha256:${hash.digest('hex')}`;
+      return { ...came, used: [{ kind: 'http', url: address.href, digest }], source: urlVertex(address) };
     }
     case 'git':
       return await solved(build, {
@@ -153,6 +156,13 @@ function convertedUrl(url: URL, { convert }: ContextLoading): URL {
     throw notImplemented(`context ${url.href}: it cannot become ${identifier}${what} by a source policy`);
   }
   return new URL(identifier);
+}
+
+/** As BuildKit gets a context by HTTP. */
+function urlVertex({ href }: URL): Vertex {
+  const owner = { uid: 0, gid: 0 };
+  const op = { kind: 'http', url: href, checksum: '', fileName: ONLY_FILE, owner } as const;
+  return { op, inputs: [], name: href };
 }
 
 /** What builds are told of the context: without what it leaves out. */
@@ -225,5 +235,5 @@ async function solved(
     used: (source) => used.push(source),
   });
   invariant(tree !== undefined, 'a vertex has a tree');
-  return { tree, isFile: false, used, [Symbol.dispose]: () => tree[Symbol.dispose]() };
+  return { tree, isFile: false, used, source: vertex, [Symbol.dispose]: () => tree[Symbol.dispose]() };
 }

@@ -434,9 +434,10 @@ export class Builds implements BuildkitPort {
 }
 
 function endOf({ vertices, response, made, asked }: RunningBuild): BuildEnd {
-  const images = made.map(({ config, sources }) => ({
+  const images = made.map(({ config, sources, recipe }) => ({
     platform: formatPlatform(platformOf(config)),
     sources,
+    recipe,
   }));
   return { updates: vertices.log.updates, response, asked, images };
 }

@@ -10,6 +10,7 @@ import type { Sessions } from '../session/sessions.ts';
 import { convertDirectory } from '../policy/evaluate.ts';
 import type { SourceConversion } from '../policy/named-source.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
+import type { LocalSource, Vertex as SourceVertex } from '../graph/op.ts';
 import { ignorePatterns } from './ignore-file.ts';
 import { refuseSyntax } from './options.ts';
 import type { Vertex, Vertices } from './vertices.ts';
@@ -42,6 +43,8 @@ export interface Definition {
   ignore: string | undefined;
   /** Digest of the step that got it. */
   vertex: string;
+  /** Where it came from; undefined = nobody can tell. */
+  source?: SourceVertex | undefined;
 }
 
 const SYNTAX = /^#\s*syntax\s*=\s*(.+?)\s*$/i;
@@ -69,6 +72,7 @@ export async function loadDefinition(
       name: base,
       text,
       vertex: vertex.digest,
+      ...(tree === undefined && { source: localFiles(build, request) }),
       ignore: await files.read(`${path}.dockerignore`, limits.dockerignoreBytesMax),
     };
   });
@@ -120,14 +124,32 @@ function treeTexts(trees: TreeReader, tree: BuildTree): Texts {
   };
 }
 
+interface LocalFiles {
+  directory: string;
+  followPaths: readonly string[];
+  localSessions: ReadonlyMap<string, string>;
+}
+
+function localFiles(
+  { session }: Loading,
+  { directory, followPaths, localSessions }: LocalFiles,
+): SourceVertex {
+  const op: LocalSource = {
+    kind: 'local',
+    name: directory,
+    session: localSessions.get(directory) ?? session.id,
+    sharedKey: session.sharedKey,
+    includePatterns: [],
+    excludePatterns: [],
+    followPaths,
+  };
+  return { op, inputs: [], name: `local://${directory}` };
+}
+
 async function receive(
   { contexts, sessions, session: own, signal, convert }: Loading,
   vertex: Vertex,
-  request: {
-    directory: string;
-    followPaths: readonly string[];
-    localSessions: ReadonlyMap<string, string>;
-  },
+  request: LocalFiles,
 ): Promise<Texts> {
   const other = request.localSessions.get(request.directory);
   const directory = convertDirectory(request.directory, other ?? own.id, convert);

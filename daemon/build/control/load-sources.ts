@@ -3,7 +3,7 @@ import { ONLY_FILE } from '../context/archive.ts';
 import { inputOf, keepContext, loadContext, type ContextLoading } from '../context/main-context.ts';
 import { VertexProgress } from './vertex-progress.ts';
 import { subdirectoryOf } from '../context/subdirectory.ts';
-import type { HeldSource } from '../graph/op.ts';
+import type { HeldSource, Vertex } from '../graph/op.ts';
 import type { UsedSource } from '../graph/used-source.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import { loadDefinition, loadIgnore, type Definition, type Loading } from './definition.ts';
@@ -39,7 +39,9 @@ export async function loadSources(
   const tree = own.tree ?? (hasOwnDockerfile || isByInputs ? undefined : whole?.tree);
   const isFile = whole?.isFile === true && tree === whole.tree;
   const place = { ...options, filename: isFile ? ONLY_FILE : filename, tree };
-  const definition = await loadDefinition(build, place);
+  const loaded = await loadDefinition(build, place);
+  const source = own.tree === undefined ? tree && whole?.source : own.source;
+  const definition = tree === undefined ? loaded : { ...loaded, source };
   // Of a description nothing but the Dockerfile is read: its client may offer no context.
   const isDescribed = ['frontend.outline', 'frontend.targets'].includes(options.subrequest);
   const ignorePatterns =
@@ -62,6 +64,7 @@ export async function loadSources(
 
 interface DockerfileInput extends Disposable {
   tree?: BuildTree;
+  source?: Vertex;
   used: readonly UsedSource[];
 }
 
@@ -85,5 +88,5 @@ async function dockerfileInput(build: ContextLoading): Promise<DockerfileInput> 
     signal,
     used: (source) => used.push(source),
   });
-  return { ...(tree && { tree }), used, [Symbol.dispose]: () => tree?.[Symbol.dispose]() };
+  return { ...(tree && { tree }), source: vertex, used, [Symbol.dispose]: () => tree?.[Symbol.dispose]() };
 }

@@ -4,6 +4,7 @@ import { makeBlob, type NewBlob } from './blobs.ts';
 import { lastVertices } from './counts.ts';
 import { frameLog, LOG_TYPE } from './log.ts';
 import type { BuildEnd, HistoryCodec } from './ports.ts';
+import { madeBy } from '../attest/attestations.ts';
 import { provenanceOf, USUAL_PREDICATE, USUAL_PROVENANCE } from '../attest/provenance.ts';
 import { PREDICATE_ANNOTATION, STATEMENT_MEDIA_TYPE } from '../attest/statement.ts';
 import { shownAttributes } from './shown-attributes.ts';
@@ -35,7 +36,7 @@ export async function makeBelongings(
   const proven: { platform: string; made: NewBlob }[] = [];
   for (const image of error === undefined ? images : []) {
     const request = asked && { frontend: asked.frontend, attributes: shownAttributes(asked.options) };
-    const facts = { ...record, ...request, platform, sources: image.sources };
+    const facts = { ...record, ...request, platform, sources: image.sources, made: madeBy(image.recipe) };
     const bytes = provenanceOf(facts, USUAL_PROVENANCE);
     const made = await makeBlob(bytes, STATEMENT_MEDIA_TYPE, { [PREDICATE_ANNOTATION]: USUAL_PREDICATE });
     proven.push({ platform: image.platform, made });

@@ -1,5 +1,5 @@
 import type { BuildUpdate } from '../../../api/types/build/status.ts';
-import type { UsedSource } from '../graph/used-source.ts';
+import type { ProvenImage } from '../attest/attestations.ts';
 
 /** What is stored is what clients are sent. Satisfied by `api/buildkit`. */
 export interface HistoryCodec {
@@ -15,7 +15,7 @@ export interface BuildEnd {
   response: ReadonlyMap<string, string>;
   /** What its frontend was asked for last; undefined = nothing beside what the build began with. */
   asked: { frontend: string; options: ReadonlyMap<string, string> } | undefined;
-  images: readonly { platform: string; sources: readonly UsedSource[] }[];
+  images: readonly (ProvenImage & { platform: string })[];
   /** Undefined: it went well. */
   error?: unknown;
 }

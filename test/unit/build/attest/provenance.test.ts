@@ -102,7 +102,7 @@ test.each([
 });
 
 test('SLSA 0.2: sources by what they were, each once; a context by its commit; no arguments', () => {
-  expect(parsed(provenanceOf(FACTS, USUAL_PROVENANCE))).toEqual({
+  expect(parsed(provenanceOf(FACTS, { ...USUAL_PROVENANCE, mode: 'min' }))).toEqual({
     builder: { id: '' },
     buildType: 'https://mobyproject.org/buildkit@v1',
     materials: MATERIALS,
@@ -124,7 +124,7 @@ test('SLSA 0.2: sources by what they were, each once; a context by its commit; n
 
 test('SLSA 1: the same in its own words, with arguments, steps and the Dockerfile', () => {
   const target = { ...run('make', image('a:1')), lines: { from: 2, to: 3 } };
-  const made = { steps: buildSteps(target), file: { name: 'D', text: 'FROM' } };
+  const made = { steps: buildSteps(target), file: { name: 'D', text: 'FROM', source: context('s') } };
   const predicate = parsed(
     provenanceOf(
       { ...FACTS, made },
@@ -155,7 +155,15 @@ test('SLSA 1: the same in its own words, with arguments, steps and the Dockerfil
             locations: {
               step1: { locations: [{ ranges: [{ start: { line: 2 }, end: { line: 3 } }] }] },
             },
-            infos: [{ filename: 'D', language: 'Dockerfile', data: 'RlJPTQ==' }],
+            infos: [
+              {
+                filename: 'D',
+                language: 'Dockerfile',
+                data: 'RlJPTQ==',
+                llbDefinition: [{ id: 'step0' }, { id: 'step1', inputs: ['step0:0'] }],
+                digestMapping: expect.any(Object),
+              },
+            ],
           },
         },
         buildkit_completeness: { request: true, resolvedDependencies: true },
