@@ -12,8 +12,8 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { CacheMounts } from '../build/cache/cache-mounts.ts';
-import type { DiskNumbers } from '../build/cache/collect.ts';
-import { policyRules } from '../build/cache/policy.ts';
+import type { CollectRule, DiskNumbers } from '../build/cache/collect.ts';
+import { policyRules, shownRules, type CollectPolicy } from '../build/cache/policy.ts';
 import { pruningOf } from '../build/cache/filters.ts';
 import { CacheKeeper } from '../build/cache/keeper.ts';
 import { RecordCache } from '../build/cache/records.ts';
@@ -60,15 +60,9 @@ export async function composeBuilds(
   const sessions = new Sessions({ clock, log });
   const contexts = new Contexts({ spools, clock, log });
   const layers = images.buildLayers(host);
-  const keeper = new CacheKeeper({
-    table,
-    layers,
-    caches,
-    clock,
-    log,
-    disk: () => diskOf(dataRoot),
-    rules: (disk) => policyRules(builder.gc, { disk, nowNano: clock.nowNano() }),
-  });
+  const disk = (): DiskNumbers => diskOf(dataRoot);
+  const rules = rulesOf(builder.gc, clock);
+  const keeper = new CacheKeeper({ table, layers, caches, clock, log, disk, rules });
   const [held, remoteLayers] = [new HeldTrees(), images.cacheLayers()];
   const deps = { ...host, layers, sessions, contexts, caches, held, remoteLayers, log };
   const records = new RecordCache({ table, layers, clock });
@@ -104,7 +98,12 @@ export async function composeBuilds(
     clock,
     log,
     entitlements: builder.entitlements,
-    worker: () => ({ ...worker, platforms: platforms(), ...addressOf(parts.network) }),
+    worker: () => ({
+      ...worker,
+      platforms: platforms(),
+      ...addressOf(parts.network),
+      policy: shownRules(rules(disk()) ?? []),
+    }),
   });
   const files = classicFiles({ ...host, trees });
   return {
@@ -112,6 +111,10 @@ export async function composeBuilds(
     buildkit,
     buildCache: () => usageItems(keeper.usage()),
   };
+}
+
+function rulesOf(policy: CollectPolicy, clock: Clock): (disk: DiskNumbers) => CollectRule[] | undefined {
+  return (disk) => policyRules(policy, { disk, nowNano: clock.nowNano() });
 }
 
 /** Emulators come and go while the daemon runs; a processor is asked once, as that takes long where there are many. */

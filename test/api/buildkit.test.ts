@@ -54,6 +54,18 @@ test('gRPC: by HTTP/2 from the first byte, and by an upgrade with and without a 
   expect(workers.map(({ platforms }) => platforms)).toEqual([
     [{ os: 'linux', architecture: 'amd64', variant: '' }],
   ]);
+  expect(workers.map(({ gcPolicy }) => gcPolicy)).toEqual([
+    [
+      {
+        all: true,
+        keepDuration: 172_800_000_000_000n,
+        reservedSpace: 1,
+        filters: ['type==regular,type==internal'],
+        maxUsedSpace: 2 ** 40,
+        minFreeSpace: 3,
+      },
+    ],
+  ]);
   for (const path of ['/grpc', '/v1.43/grpc']) {
     const client = new RpcClient(await upgrade(server, path, {}), log);
     const again = await client.unary(`${CONTROL}/ListWorkers`, empty.encode({}), { signal });

@@ -2,6 +2,7 @@ import {
   bytes,
   field,
   flag,
+  long,
   mapped,
   message,
   nested,
@@ -54,7 +55,15 @@ export const platform = message({
   variant: field(3, text),
 });
 
-const gcPolicy = message({ keepDuration: field(2, number), filters: repeated(4, text) });
+/** `keepDuration` in nanoseconds. */
+const gcPolicy = message({
+  all: field(1, flag),
+  keepDuration: field(2, long),
+  reservedSpace: field(3, number),
+  filters: repeated(4, text),
+  maxUsedSpace: field(5, number),
+  minFreeSpace: field(6, number),
+});
 
 const buildkitVersion = message({
   package: field(1, text),

@@ -82,6 +82,7 @@ export function workerMessage({
   id,
   platforms,
   hostGateway,
+  policy,
 }: BuildWorker): Sparse<ValueOf<typeof workerRecord>> {
   return {
     id,
@@ -91,6 +92,14 @@ export function workerMessage({
         : [['org.mobyproject.buildkit.worker.moby.host-gateway-ip', hostGateway]],
     ),
     platforms: platforms.map(({ variant = '', ...platform }) => ({ ...platform, variant })),
+    gcPolicy: policy.map(({ isAll, filters, unusedMs, reservedBytes, usedBytesMax, freeBytesMin }) => ({
+      all: isAll,
+      keepDuration: BigInt(Math.trunc(unusedMs)) * NANOS_PER_MS,
+      reservedSpace: reservedBytes,
+      filters: [...filters],
+      maxUsedSpace: usedBytesMax,
+      minFreeSpace: freeBytesMin,
+    })),
   };
 }
 

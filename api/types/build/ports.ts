@@ -155,6 +155,21 @@ export interface BuildWorker {
   version: string;
   /** The address that clients put in place of `host-gateway` (`--add-host`). */
   hostGateway?: string;
+  /** By which results of builds go by themselves, one rule after another. */
+  policy: readonly BuildCollectRule[];
+}
+
+/** Bytes are 0 where nothing is bound. */
+export interface BuildCollectRule {
+  /** Internal results and what images have, too. */
+  isAll: boolean;
+  /** Each a list of conditions, of which one must let a result through. */
+  filters: readonly string[];
+  /** Only what was not used for so long. */
+  unusedMs: number;
+  reservedBytes: number;
+  usedBytesMax: number;
+  freeBytesMin: number;
 }
 
 /**

@@ -98,7 +98,9 @@ function toldOf(facts: ProvenFacts, { mode, builderId, isReproducible }: Asked):
   );
   const materials = materialsOf(sources);
   const context = attributes['context'];
-  const locals = sources.flatMap((source) => (source.kind === 'local' ? [{ name: source.name }] : []));
+  const locals = sources
+    .flatMap((source) => (source.kind === 'local' ? [{ name: source.name }] : []))
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const steps = isMax ? made?.steps : undefined;
   return {
     builderId,

@@ -1,3 +1,4 @@
+import type { BuildCollectRule } from '../../../api/types/build/ports.ts';
 import type { Filters } from '../../../api/types/requests.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { boundsOf, defaultRules, type CollectRule, type DiskNumbers } from './collect.ts';
@@ -34,6 +35,18 @@ export function policyRules(
     return undefined;
   }
   return rules === undefined ? defaultRules(disk, defaults) : rules.map((rule) => ruleOf(rule, nowNano));
+}
+
+/** Rules as clients are shown them. Pure. */
+export function shownRules(rules: readonly CollectRule[]): BuildCollectRule[] {
+  return rules.map(({ types, filters = [], takesInternal, usedBytesMax = 0, ...rule }) => ({
+    isAll: takesInternal,
+    filters: types === undefined ? filters : [types.map((type) => `type==${type}`).join(',')],
+    unusedMs: rule.unusedMs,
+    reservedBytes: rule.reservedBytes,
+    usedBytesMax,
+    freeBytesMin: rule.freeBytesMin,
+  }));
 }
 
 /** Why a policy cannot be followed; undefined = it can. */

@@ -109,7 +109,7 @@ function outputOf(type: string, left: OptionsLeft): Output {
     case 'docker':
       return archiveOf(type, left, epochSeconds);
     default:
-      throw notImplemented(`exporter ${type} is not supported`);
+      throw invalidArgument(`exporter ${JSON.stringify(type)} could not be found`);
   }
 }
 

@@ -353,7 +353,21 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       prune: () => Promise.resolve({ CachesDeleted: null, SpaceReclaimed: 0 }),
     },
     buildkit: {
-      worker: () => ({ id: ID, platforms: [{ os: 'linux', architecture: 'amd64' }], version: '0.1.0' }),
+      worker: () => ({
+        id: ID,
+        platforms: [{ os: 'linux', architecture: 'amd64' }],
+        version: '0.1.0',
+        policy: [
+          {
+            isAll: true,
+            filters: ['type==regular,type==internal'],
+            unusedMs: 172_800_000,
+            reservedBytes: 1,
+            usedBytesMax: 2 ** 40,
+            freeBytesMin: 3,
+          },
+        ],
+      }),
       refuseSession: () => undefined,
       attachSession: ({ closed }) => closed,
       solve: () => Promise.resolve(new Map()),

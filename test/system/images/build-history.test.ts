@@ -111,7 +111,7 @@ describeEngine('the history of builds', (engine) => {
         parameters: {
           frontend: 'dockerfile.v0',
           args: { target: 'last', 'build-arg:A': 'secret argument' },
-          locals: [{ name: 'dockerfile' }, { name: 'context' }],
+          locals: [{ name: 'context' }, { name: 'dockerfile' }],
         },
       },
       metadata: { buildInvocationID: 'one', completeness: { parameters: true, materials: false } },

@@ -119,7 +119,7 @@ test.each([
 });
 
 test.each([
-  ['other', {}, 'exporter other is not supported'],
+  ['other', {}, 'exporter "other" could not be found'],
   ['image', { 'name-canonical': 'maybe' }, 'option name-canonical=maybe: must be true or false'],
   [
     'image',

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { toCollect, type KeptRecord } from '../../../../daemon/build/cache/collect.ts';
-import { policyProblem, policyRules, type PolicyRule } from '../../../../daemon/build/cache/policy.ts';
+import {
+  policyProblem,
+  policyRules,
+  shownRules,
+  type PolicyRule,
+} from '../../../../daemon/build/cache/policy.ts';
 
 const GIB = 1024 ** 3;
 const HOUR_MS = 3_600_000;
@@ -61,6 +66,27 @@ test('a rule of its own: what it keeps, for how long, and what it lets through',
     usedBytesMax: 0,
     freeBytesMin: 0,
     filters: ['type==regular', 'type==internal'],
+  });
+});
+
+test('rules are shown with the conditions that clients filter by', () => {
+  const own = [rule({ filters: ['type=regular', 'type=internal', 'unused-for=48h'], freeBytesMin: GIB })];
+  const asked = { isEnabled: true, defaults: NOTHING };
+  const shown = (rules?: readonly PolicyRule[]): unknown[] =>
+    shownRules(policyRules({ ...asked, rules }, AT) ?? []);
+  expect(shown(own)).toEqual([
+    {
+      isAll: false,
+      filters: ['type==regular', 'type==internal'],
+      unusedMs: 48 * HOUR_MS,
+      reservedBytes: 0,
+      usedBytesMax: 0,
+      freeBytesMin: GIB,
+    },
+  ]);
+  expect(shown()[0]).toMatchObject({
+    filters: ['type==source.local,type==exec.cachemount,type==source.git.checkout'],
+    unusedMs: 48 * HOUR_MS,
   });
 });
 
