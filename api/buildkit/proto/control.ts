@@ -14,6 +14,7 @@ import {
   type ValueOf,
 } from '../../../daemon/base/wire/protobuf.ts';
 import { definition, timestamp, workerRecord } from './common.ts';
+import { exporter } from './session.ts';
 import { sourcePolicy } from './source-policy.ts';
 
 /** Messages of `moby.buildkit.v1.Control` (api/services/control/control.proto of BuildKit 0.6 to 0.32). */
@@ -22,7 +23,6 @@ const cacheOptions = message({
   exports: repeated(4, nested(cacheEntry)),
   imports: repeated(5, nested(cacheEntry)),
 });
-const exporter = message({ type: field(1, text), attrs: mapped(2, text) });
 
 export const solveRequest = message({
   ref: field(1, text),
@@ -39,6 +39,7 @@ export const solveRequest = message({
   internal: field(11, flag),
   sourcePolicy: optional(12, nested(sourcePolicy)),
   exporters: repeated(13, nested(exporter)),
+  enableSessionExporter: field(14, flag),
   sourcePolicySession: field(15, text),
   compatibilityVersion: field(16, number),
   proxyNetwork: field(17, flag),

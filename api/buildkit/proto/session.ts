@@ -7,6 +7,7 @@ import {
   nested,
   number,
   optional,
+  repeated,
   text,
   view,
   type ValueOf,
@@ -46,6 +47,14 @@ export const credentialsResponse = message({ username: field(1, text), secret: f
 /** `moby.buildkit.secrets.v1.Secrets` */
 export const secretRequest = message({ id: field(1, text) });
 export const secretResponse = message({ data: field(1, bytes) });
+
+/** An output of a build, with its options. */
+export const exporter = message({ type: field(1, text), attrs: mapped(2, text) });
+
+/** `moby.exporter.v1.Exporter` */
+export const findExportersRequest = message({ metadata: mapped(1, bytes), refs: repeated(2, text) });
+export const findExportersResponse = message({ exporters: repeated(1, nested(exporter)) });
+export const finalizeExportRequest = message({ exporterResponse: mapped(1, text) });
 
 /** `moby.sshforward.v1.SSH` */
 export const agentRequest = message({ id: field(1, text) });

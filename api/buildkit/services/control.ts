@@ -123,6 +123,7 @@ function solveOf(request: SolveMessage, metadata: Metadata): SolveRequest {
     ...definitionOf(definition),
     inputs: inputsOf(frontendInputs),
     isInternal: request.internal,
+    hasSessionExporters: request.enableSessionExporter,
     policies: request.sourcePolicy === undefined ? [] : [policyOf(request.sourcePolicy)],
     trace: traceParentOf(metadata),
   };

@@ -5,11 +5,13 @@ import type { Logger } from '../../../daemon/base/logger.ts';
 import type { RegistryAuth } from '../../types/image.ts';
 import type {
   AgentConnection,
+  AskedOutput,
   BuildSession,
   ClientContent,
   FileSending,
   FilesRequest,
   FileTransfer,
+  MadeResult,
   SendTarget,
 } from '../../types/build/session.ts';
 import { bytesMessage } from '../proto/common.ts';
@@ -17,6 +19,9 @@ import {
   agentRequest,
   credentialsRequest,
   credentialsResponse,
+  finalizeExportRequest,
+  findExportersRequest,
+  findExportersResponse,
   healthRequest,
   healthResponse,
   secretRequest,
@@ -43,6 +48,8 @@ const METHODS = {
   secret: '/moby.buildkit.secrets.v1.Secrets/GetSecret',
   upload: '/moby.upload.v1.Upload/Pull',
   hasAgent: '/moby.sshforward.v1.SSH/CheckAgent',
+  outputs: '/moby.exporter.v1.Exporter/FindExporters',
+  exported: '/moby.exporter.v1.Exporter/FinalizeExport',
   agent: '/moby.sshforward.v1.SSH/ForwardAgent',
   check: '/grpc.health.v1.Health/Check',
 } as const;
@@ -139,6 +146,21 @@ export class ClientSession implements BuildSession {
     await sendBytes(this.#client, target, bytes, signal);
   }
 
+  async outputs(made: MadeResult, signal: AbortSignal): Promise<readonly AskedOutput[]> {
+    const request = findExportersRequest.encode({ metadata: new Map(made.metadata), refs: [...made.refs] });
+    const answer = await this.#askIfThere('outputs', request, signal);
+    const { exporters } = findExportersResponse.decode(answer ?? Buffer.alloc(0));
+    return exporters.map(({ type, attrs }) => ({ type, attributes: attrs }));
+  }
+
+  async exported(told: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> {
+    await this.#askIfThere(
+      'exported',
+      finalizeExportRequest.encode({ exporterResponse: new Map(told) }),
+      signal,
+    );
+  }
+
   sendFiles(target: SendTarget, signal: AbortSignal): FileSending {
     this.#need('send', `a place for output ${target.output}`);
     return openSending(this.#client, target, signal);
@@ -158,6 +180,27 @@ export class ClientSession implements BuildSession {
     } catch (error) {
       // An answer that is no protocol buffer.
       throw isEngineError(error) ? error : new EngineError('remote', `${method}: ${String(error)}`);
+    }
+  }
+
+  /** As long as it takes: the client may have work to do for it. Undefined: it has nobody to answer. */
+  async #askIfThere(
+    name: keyof typeof METHODS,
+    request: Buffer,
+    signal: AbortSignal,
+  ): Promise<Buffer | undefined> {
+    if (!this.#has(name)) {
+      return undefined;
+    }
+    try {
+      return await this.#client.unary(METHODS[name], request, { signal });
+    } catch (error) {
+      // As BuildKit: the service may be there without what it needs. Who has gone is no such client.
+      const isNobody = isEngineError(error, 'not_implemented') || isEngineError(error, 'unavailable');
+      if (isNobody && this.isOpen) {
+        return undefined;
+      }
+      throw error;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BuildDefinition } from './definition.ts';
 import type { HistoryPort } from './history.ts';
-import type { BuildSession, SentStat } from './session.ts';
+import type { AskedOutput, BuildSession, SentStat } from './session.ts';
 import type { SourcePolicy } from './source-policy.ts';
 import type { BuildUpdate, BuildWarning } from './status.ts';
 
@@ -19,7 +19,9 @@ export interface SolveRequest {
   /** `''`: the client is the frontend itself, and returns a result by `returnResult`. */
   frontend: string;
   attributes: ReadonlyMap<string, string>;
-  exporters: readonly { type: string; attributes: ReadonlyMap<string, string> }[];
+  exporters: readonly AskedOutput[];
+  /** The client is asked for further ones when something is made. */
+  hasSessionExporters: boolean;
   cacheExports: readonly NamedCache[];
   cacheImports: readonly NamedCache[];
   entitlements: readonly string[];

@@ -24,6 +24,10 @@ export interface BuildSession {
   content(store: string): ClientContent;
   /** The client writes a stream where its user wants it. Rejects with what it says went wrong. */
   sendBytes(target: SendTarget, bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void>;
+  /** Outputs that the client wants besides, now that it may see what was made; none where it does not say. */
+  outputs(made: MadeResult, signal: AbortSignal): Promise<readonly AskedOutput[]>;
+  /** All outputs are done: the same as the answer of the build. */
+  exported(told: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void>;
   /** The client makes files where its user wants them. Throws not_implemented without that. */
   sendFiles(target: SendTarget, signal: AbortSignal): FileSending;
   /** Throws when the client does not answer in time, or is not well. */
@@ -95,6 +99,18 @@ export interface FileTransfer extends AsyncDisposable {
   request(ids: readonly number[]): Promise<void>;
   /** Everything that was asked for has come; the client answers with `finished`. */
   finish(): Promise<void>;
+}
+
+/** An output as a client names it. */
+export interface AskedOutput {
+  type: string;
+  attributes: ReadonlyMap<string, string>;
+}
+
+/** What a build has made, for its client: configurations in BuildKit's words, and names of its images. */
+export interface MadeResult {
+  metadata: ReadonlyMap<string, Buffer>;
+  refs: readonly string[];
 }
 
 /** Which output of a build is sent. */

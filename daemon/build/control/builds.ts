@@ -52,13 +52,14 @@ import { readAttestations } from '../attest/asked.ts';
 import type { Attestation } from '../attest/statement.ts';
 import { refuseAttestations } from '../attest/attested-outputs.ts';
 import { exportAll } from '../export/export.ts';
-import { exportedImages, platformOf, platformsOf } from '../export/exported-image.ts';
+import { allOf, exportedImages, platformOf, platformsOf } from '../export/exported-image.ts';
 import type { ExportDeps } from '../export/ports.ts';
 import { readOutputs, type Output } from '../export/read-outputs.ts';
 import { refuseOtherEntitlements } from './entitlements.ts';
 import { buildGraph } from '../llb/graph-build.ts';
 import { refusePlatforms } from '../export/refuse-platforms.ts';
 import { scanImage } from '../attest/scan-image.ts';
+import { resultMetadata } from '../llb/result-metadata.ts';
 import { RunningBuild, type BuildFacts } from './running-build.ts';
 
 export interface BuildsDeps {
@@ -124,7 +125,7 @@ export class Builds implements BuildkitPort {
     const attestations = readAttestations(attributes);
     refuseAttestations(attestations, outputs);
     const isReturned = frontend === '' && definition === undefined;
-    const { ref, session, entitlements, inputs, isInternal, policies } = request;
+    const { ref, session, entitlements, inputs, isInternal, policies, hasSessionExporters } = request;
     const begun = { frontend, options: attributes };
     const facts = { ref, session, entitlements, caches, inputs, policies, begun, attestations };
     return await this.#during(facts, isInternal ? undefined : request, signal, async (running) => {
@@ -137,11 +138,18 @@ export class Builds implements BuildkitPort {
         });
       }
       const image = isReturned ? await running.returned() : running.latest;
-      refusePlatforms(platformsOf(image), outputs, caches.exports);
-      return running.respond([
-        ...(await this.#export(running, image, outputs)),
+      const further = hasSessionExporters ? await this.#furtherOutputs(running, image) : [];
+      const all = [...outputs, ...further];
+      refusePlatforms(platformsOf(image), all, caches.exports);
+      refuseAttestations(attestations, all);
+      const told = running.respond([
+        ...(await this.#export(running, image, all)),
         ...(await this.#exportCaches(running, image)),
       ]);
+      if (hasSessionExporters) {
+        await (await this.#deps.sessions.get(session, running.signal)).exported(told, running.signal);
+      }
+      return told;
     });
   }
 
@@ -319,6 +327,19 @@ export class Builds implements BuildkitPort {
 
   #refuseNames(outputs: readonly Output[]): void {
     outputs.forEach((output) => this.#deps.classic.refuseNames('names' in output ? output.names : []));
+  }
+
+  /** Those that the client wants only now. */
+  async #furtherOutputs(running: RunningBuild, image: BuiltImage | undefined): Promise<Output[]> {
+    const { session: id, signal } = running;
+    const session = await this.#deps.sessions.get(id, signal);
+    const made =
+      image === undefined
+        ? { metadata: new Map(), refs: [] }
+        : { metadata: resultMetadata(image), refs: allOf(image).map((each) => each.id) };
+    const outputs = readOutputs(await session.outputs(made, signal));
+    this.#refuseNames(outputs);
+    return outputs;
   }
 
   async #export(

@@ -20,12 +20,8 @@ import type { BuiltImage } from '../ports.ts';
 import { conversionBy } from '../policy/conversion.ts';
 import type { SourceConversion } from '../policy/named-source.ts';
 import type { CacheExport } from './cache-options.ts';
+import { resultMetadata } from '../llb/result-metadata.ts';
 import { Vertices } from './vertices.ts';
-
-/** Names of what goes with results, in BuildKit's words (exporter/containerimage/exptypes). */
-const CONFIG = 'containerimage.config';
-const PLATFORMS = 'refs.platforms';
-const NONE = Buffer.alloc(0);
 
 /** Caches elsewhere that a build was asked to fill and to look into. */
 export interface BuildCaches {
@@ -118,11 +114,9 @@ export class RunningBuild {
     });
     const [first] = kept;
     if (first !== undefined && image.others === undefined) {
-      return { ...first[1], metadata: new Map([[CONFIG, image.config]]) };
+      return { ...first[1], metadata: resultMetadata(image) };
     }
-    const configs = kept.map(([name], at) => [`${CONFIG}/${name}`, all[at]?.config ?? NONE] as const);
-    const metadata = new Map([[PLATFORMS, platformList(all)], ...configs]);
-    return { ref: '', platforms: new Map(kept), metadata };
+    return { ref: '', platforms: new Map(kept), metadata: resultMetadata(image) };
   }
 
   /** What the client is told. */
@@ -211,16 +205,4 @@ export class RunningBuild {
     this.#held.forEach((held) => held[Symbol.dispose]());
     this.vertices.end();
   }
-}
-
-/** Which result is for which platform, in their order. Pure. */
-function platformList(images: readonly BuiltImage[]): Buffer {
-  const Platforms = images.map(({ config }) => {
-    const { os, architecture, variant } = platformOf(config);
-    return {
-      ID: formatPlatform(platformOf(config)),
-      Platform: { architecture, os, ...(variant !== undefined && { variant }) },
-    };
-  });
-  return Buffer.from(JSON.stringify({ Platforms }));
 }

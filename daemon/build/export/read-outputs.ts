@@ -1,13 +1,8 @@
+import type { AskedOutput } from '../../../api/types/build/session.ts';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
 import { takeAnnotations, type Annotation } from './annotations.ts';
 import { takeLayerFormat, type LayerFormat } from './layer-format.ts';
 import { OptionsLeft } from './options-left.ts';
-
-/** As a client names it, with its attributes. */
-export interface AskedOutput {
-  type: string;
-  attributes: ReadonlyMap<string, string>;
-}
 
 /** Where a build's result goes. */
 export type Output =

@@ -4,7 +4,14 @@ import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import grpc from '@grpc/grpc-js';
 import { bytesMessage } from '../../../api/buildkit/proto/common.ts';
-import { credentialsResponse, packet, PACKET } from '../../../api/buildkit/proto/session.ts';
+import {
+  credentialsResponse,
+  finalizeExportRequest,
+  findExportersRequest,
+  findExportersResponse,
+  packet,
+  PACKET,
+} from '../../../api/buildkit/proto/session.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import { ClientSession } from '../../../api/buildkit/session/client-session.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
@@ -32,6 +39,8 @@ export const METHODS = [
   '/moby.buildkit.secrets.v1.Secrets/GetSecret',
   '/moby.upload.v1.Upload/Pull',
   '/grpc.health.v1.Health/Check',
+  '/moby.exporter.v1.Exporter/FindExporters',
+  '/moby.exporter.v1.Exporter/FinalizeExport',
 ];
 
 /** A client's session, served by grpc-js, and our end of it. */
@@ -45,6 +54,11 @@ export class SessionServer implements AsyncDisposable {
   takes: 'files' | 'bytes' = 'bytes';
   /** At every registry. */
   account = { username: 'me', secret: 'pw' };
+  /** Outputs that it names when something is made; undefined = it has nobody to say. */
+  further: Parameters<typeof findExportersResponse.encode>[0]['exporters'] | undefined;
+  /** What it was told then, and when all were done. */
+  readonly found: ValueOf<typeof findExportersRequest>[] = [];
+  readonly finalized: ReadonlyMap<string, string>[] = [];
   /** Streams by their names: each is sent once, with an exclamation mark behind it. */
   readonly uploads = new Map<string, Buffer>();
   /** In place of one who takes all. */
@@ -65,6 +79,8 @@ export class SessionServer implements AsyncDisposable {
         Credentials: definition('/moby.filesync.v1.Auth/Credentials', false),
         GetSecret: definition('/moby.buildkit.secrets.v1.Secrets/GetSecret', false),
         Pull: definition('/moby.upload.v1.Upload/Pull', true),
+        FindExporters: definition('/moby.exporter.v1.Exporter/FindExporters', false),
+        FinalizeExport: definition('/moby.exporter.v1.Exporter/FinalizeExport', false),
       },
       {
         DiffCopy: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => this.#diffCopy(call),
@@ -79,6 +95,14 @@ export class SessionServer implements AsyncDisposable {
         GetSecret: answer((request) =>
           request.includes('known') ? Buffer.from([0x0a, 3, 1, 0, 255]) : undefined,
         ),
+        FindExporters: answer((request) => {
+          this.found.push(findExportersRequest.decode(request));
+          return this.further && findExportersResponse.encode({ exporters: this.further });
+        }, grpc.status.UNAVAILABLE),
+        FinalizeExport: answer((request) => {
+          this.finalized.push(finalizeExportRequest.decode(request).exporterResponse);
+          return Buffer.alloc(0);
+        }),
         Pull: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => {
           const from = String(call.metadata.get('urlpath')).replace(/^\//, '');
           const bytes = this.uploads.get(from);
@@ -220,11 +244,14 @@ function definition(path_: string, stream: boolean): grpc.MethodDefinition<Buffe
   };
 }
 
-function answer(of: (request: Buffer) => Buffer | undefined): grpc.handleUnaryCall<Buffer, Buffer> {
+function answer(
+  of: (request: Buffer) => Buffer | undefined,
+  code = grpc.status.NOT_FOUND,
+): grpc.handleUnaryCall<Buffer, Buffer> {
   return ({ request }, done) => {
     const bytes = of(request);
     if (bytes === undefined) {
-      done({ code: grpc.status.NOT_FOUND, details: 'no such secret' });
+      done({ code, details: 'no such secret' });
     } else {
       done(null, bytes);
     }

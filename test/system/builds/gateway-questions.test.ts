@@ -13,7 +13,7 @@ import {
   shell,
   type Node,
 } from '../../support/buildkit/graphs.ts';
-import { tar } from '../../support/images/tar.ts';
+import { readTar, tar } from '../../support/images/tar.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
 
 /** What a client gives as a stream, under this name. */
@@ -132,6 +132,30 @@ describeEngine('questions of clients that are frontends', (engine) => {
         );
       });
     }
+  });
+
+  test('outputs that a client names when something is made are made besides, and all are told in the end', async () => {
+    await using client = await new GraphClient(engine.daemon).open();
+    const { server } = client;
+    const content = Buffer.from('FROM scratch\nCOPY Dockerfile /\n');
+    server.list = [{ stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content }];
+    const exporters = [{ type: 'moby', attrs: new Map([['name', 'late:1']]) }];
+    const request = { frontend: 'dockerfile.v0', exporters, enableSessionExporter: true };
+    const without = await client.control(request);
+    expect(without.get('image.name')).toContain('late:1');
+    expect(server.sends).toEqual([]);
+    server.further = [{ type: 'tar', attrs: new Map() }];
+    const told = await client.control(request);
+    expect(told.get('image.name')).toContain('late:1');
+    expect(server.sends.map(({ bytes }) => [...readTar(bytes).keys()])).toEqual([['Dockerfile']]);
+    expect(server.finalized).toEqual([without, told]);
+    const [found] = server.found;
+    expect(found?.refs).toEqual([told.get('containerimage.digest')]);
+    expect(JSON.parse(String(found?.metadata.get('containerimage.config')))).toMatchObject({ os: 'linux' });
+    server.further = [{ type: 'nowhere', attrs: new Map() }];
+    await expect(client.control(request)).rejects.toThrow('exporter nowhere is not supported');
+    expect(server.finalized).toHaveLength(2);
+    await engine.http.ok('DELETE', '/images/late:1');
   });
 
   test('a directory comes once for one session, though its client has no key and its result is in use', async () => {

@@ -19,6 +19,7 @@ const REQUEST: SolveRequest = {
   entitlements: [],
   inputs: new Map(),
   isInternal: false,
+  hasSessionExporters: false,
   policies: [],
   trace: undefined,
 };
