@@ -12,6 +12,7 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { CacheMounts } from '../build/cache/cache-mounts.ts';
+import { Checkouts } from '../build/cache/checkouts.ts';
 import type { CollectRule, DiskNumbers } from '../build/cache/collect.ts';
 import { policyRules, shownRules, type CollectPolicy } from '../build/cache/policy.ts';
 import { pruningOf } from '../build/cache/filters.ts';
@@ -58,14 +59,14 @@ export async function composeBuilds(
   const caches = new CacheMounts({ table, directory, archives, clock, log });
   await caches.sweep();
   const sessions = new Sessions({ clock, log });
-  const contexts = new Contexts({ spools, clock, log });
+  const [contexts, checkouts] = [new Contexts({ spools, clock, log }), new Checkouts(clock)];
   const layers = images.buildLayers(host);
   const disk = (): DiskNumbers => diskOf(dataRoot);
   const rules = rulesOf(builder.gc, clock);
   const keeper = new CacheKeeper({ table, layers, caches, clock, log, disk, rules });
   const [held, remoteLayers] = [new HeldTrees(), images.cacheLayers()];
   const deps = { ...host, layers, sessions, contexts, caches, held, remoteLayers, log };
-  const records = new RecordCache({ table, layers, clock });
+  const records = new RecordCache({ table, layers, checkouts, clock });
   const solver = new Solver({
     keys: new BuildKeys(deps),
     cache: records,
@@ -85,6 +86,7 @@ export async function composeBuilds(
     classic: images.classicSteps(),
     sessions,
     contexts,
+    checkouts,
     spools,
     held,
     solver,

@@ -1,112 +1,37 @@
-import { mkdir, statfs, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { mustRunCommand, CommandError } from '../../daemon/base/command.ts';
-import { nameOf, proxiesOf, proxyFor, proxyVariables } from '../../daemon/base/http/proxies.ts';
-import { EngineError, notImplemented } from '../../daemon/base/errors.ts';
-import { limits } from '../../daemon/base/limits.ts';
+import { withGit, withoutUser, type GitOptions, type RunGit } from './git-command.ts';
 
 export interface GitSource {
   /** `https://host/path.git`, `git://host/path`, `git@host:path`. */
   remote: string;
   /** Branch, tag or commit; never begins with `-`. */
   ref: string;
+  /**
+   * Of a full name of a ref: the commit that it was found at. It is checked out, on no branch, and the ref is there
+   * under its name. Undefined = whatever it is, on its branch where it is one.
+   */
+  commit?: string;
 }
-
-/** What opens repositories, and is not this host's. */
-export interface GitKeys {
-  /** Socket of a key agent for ssh. */
-  agent: string | undefined;
-  /** Of requests by HTTP to the repository's own host. */
-  authorization: string | undefined;
-  /** Lines of a known_hosts file: hosts must be those; undefined = they are taken as they come. */
-  knownHosts?: string | undefined;
-}
-
-const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** Neither local files nor programs as transports, whatever a repository's submodules say. */
-const PROTOCOLS = 'http:https:git:ssh';
-/** Nothing of the host's and nothing of the repository's is executed or asked. */
-const SETTINGS = [
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
-  'credential.helper=',
-  'gc.auto=0',
-  'maintenance.auto=false',
-  'http.lowSpeedLimit=1',
-  'http.lowSpeedTime=60',
-  'advice.detachedHead=false',
-].flatMap((setting) => ['-c', setting]);
-/**
- * git and all that it starts end with this daemon, and with the signal: they are a PID namespace of their own, whose
- * first process is killed when its parent dies.
- */
-const CONFINED = ['--pdeathsig', 'KILL', '--', 'unshare', '--pid', '--fork', '--kill-child=KILL', '--'];
-
-/** Exit codes of setpriv and unshare for a program that is not there. */
-const NO_PROGRAM = 127;
 
 /**
  * Clones what `ref` names, with submodules, without history where the server can, by the host's own git: into
- * `<directory>/tree`, which is made. Throws remote with what git says, not_implemented without git,
- * resource_exhausted before the disk is full, canceled; what was written so far stays.
+ * `<directory>/tree`, which is made. Answers the commit. Throws as `withGit`.
  */
-export async function cloneGit(
-  source: GitSource,
-  directory: string,
-  options: { signal: AbortSignal; path?: string; keys?: GitKeys },
-): Promise<void> {
+export async function cloneGit(source: GitSource, directory: string, options: GitOptions): Promise<string> {
   const tree = join(directory, 'tree');
-  const home = join(directory, 'home');
   await mkdir(tree, { mode: 0o755 });
-  await mkdir(home, { mode: 0o700 });
-  const knownHosts = join(directory, 'known_hosts');
-  if (options.keys?.knownHosts !== undefined) {
-    await writeFile(knownHosts, options.keys.knownHosts, { mode: 0o600 });
-  }
-  using disk = new DiskWatch(directory);
-  const deadline = AbortSignal.timeout(limits.downloadTimeoutMs);
-  const signal = AbortSignal.any([options.signal, disk.signal, deadline]);
-  const path = options.path ?? PATH;
-  const through = throughProxy(source);
-  const run = async (what: string, ...args: string[]): Promise<void> => {
-    try {
-      await mustRunCommand(['setpriv', ...CONFINED, 'git', ...SETTINGS, ...args], {
-        cwd: tree,
-        env: { ...environment(path, home), ...keysOf(source, options.keys, knownHosts) },
-        timeoutMs: limits.downloadTimeoutMs,
-        signal,
-      });
-    } catch (error) {
-      signal.throwIfAborted();
-      throw failureOf(what, error, through);
-    }
-  };
-  try {
-    await clone(source, run);
-  } catch (error) {
-    if (options.signal.aborted) {
-      throw new EngineError('canceled', 'git: canceled', { cause: error });
-    }
-    throw deadline.aborted ? new EngineError('deadline_exceeded', 'git: took too long') : error;
-  }
+  return await withGit(source.remote, { ...options, directory, cwd: tree }, (run) => clone(source, run));
 }
 
-type Run = (what: string, ...args: string[]) => Promise<void>;
-
-async function clone({ remote, ref }: GitSource, run: Run): Promise<void> {
+async function clone({ remote, ref, commit }: GitSource, run: RunGit): Promise<string> {
   await run('failed to init repo', 'init', '--quiet', '--template=');
   await run('failed to add origin', 'remote', 'add', '--', 'origin', remote);
-  try {
-    await run('error fetching', 'fetch', '--quiet', '--depth', '1', 'origin', '--', ref);
-  } catch (error) {
-    refuseUnlessPlain(error);
-    await run('error fetching', 'fetch', '--quiet', 'origin', '--', ref);
-  }
-  try {
-    // By name first: on a branch, .git/HEAD says so.
-    await run('error checking out', 'checkout', '--quiet', ref, '--');
-  } catch {
-    await run('error checking out', 'checkout', '--quiet', 'FETCH_HEAD', '--');
+  await fetch(ref, run);
+  if (commit === undefined) {
+    await checkOutByName(ref, run);
+  } else {
+    await checkOutCommit({ ref, commit }, run);
   }
   const submodules = ['submodule', '--quiet', 'update', '--init', '--recursive'];
   try {
@@ -120,133 +45,45 @@ async function clone({ remote, ref }: GitSource, run: Run): Promise<void> {
     // `.git` is part of the context: a COPY would keep the password in the image.
     await run('failed to set origin', 'remote', 'set-url', '--', 'origin', plain);
   }
+  return await commitAt('HEAD', run);
+}
+
+async function fetch(ref: string, run: RunGit): Promise<void> {
+  try {
+    await run('error fetching', 'fetch', '--quiet', '--depth', '1', 'origin', '--', ref);
+  } catch (error) {
+    refuseUnlessPlain(error);
+    await run('error fetching', 'fetch', '--quiet', 'origin', '--', ref);
+  }
+}
+
+async function checkOutByName(ref: string, run: RunGit): Promise<void> {
+  try {
+    // By name first: on a branch, .git/HEAD says so.
+    await run('error checking out', 'checkout', '--quiet', ref, '--');
+  } catch {
+    await run('error checking out', 'checkout', '--quiet', 'FETCH_HEAD', '--');
+  }
+}
+
+async function checkOutCommit({ ref, commit }: { ref: string; commit: string }, run: RunGit): Promise<void> {
+  if ((await commitAt('FETCH_HEAD', run)) !== commit) {
+    // The ref has moved since it was asked for.
+    await fetch(commit, run);
+  }
+  await run('error checking out', 'checkout', '--quiet', '--detach', 'FETCH_HEAD', '--');
+  if (ref.startsWith('refs/')) {
+    await run('error checking out', 'update-ref', '--', ref, 'FETCH_HEAD');
+  }
+}
+
+async function commitAt(name: string, run: RunGit): Promise<string> {
+  return (await run('error checking out', 'rev-parse', '--verify', `${name}^{commit}`)).trim();
 }
 
 /** A web server that knows nothing of git has only whole histories. Throws the error of any other. */
 function refuseUnlessPlain(error: unknown): void {
   if (!String(error).includes('dumb http transport')) {
     throw error;
-  }
-}
-
-/** The whole of it: of the daemon's own only its proxies, no settings or credentials of a user's. */
-function environment(path: string, home: string): Record<string, string> {
-  return {
-    PATH: path,
-    HOME: home,
-    LC_ALL: 'C',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_ALLOW_PROTOCOL: PROTOCOLS,
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_ASKPASS: 'false',
-    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
-    ...proxyVariables(proxiesOf(process.env)),
-  };
-}
-
-/** Neither keys nor settings of the host's user; a host that the engine's host knows must be the one it knows. */
-function keysOf(
-  { remote }: GitSource,
-  keys: GitKeys | undefined,
-  knownHosts: string,
-): Record<string, string> {
-  if (keys === undefined) {
-    return {};
-  }
-  const options = [
-    'BatchMode=yes',
-    'IdentityFile=none',
-    ...(keys.knownHosts === undefined
-      ? ['StrictHostKeyChecking=accept-new', 'UserKnownHostsFile=/dev/null']
-      : [
-          'StrictHostKeyChecking=yes',
-          'GlobalKnownHostsFile=/dev/null',
-          `UserKnownHostsFile="${knownHosts}"`,
-        ]),
-    'LogLevel=ERROR',
-  ];
-  const GIT_SSH_COMMAND = [
-    'ssh',
-    '-F',
-    '/dev/null',
-    ...options.map((option) => `-o ${shellQuoted(option)}`),
-  ].join(' ');
-  return {
-    GIT_SSH_COMMAND,
-    ...(keys.agent !== undefined && { SSH_AUTH_SOCK: keys.agent }),
-    // Not as an argument, which everybody on the host can read.
-    ...(keys.authorization !== undefined && {
-      GIT_CONFIG_COUNT: '1',
-      GIT_CONFIG_KEY_0: `http.${new URL(remote).origin}/.extraheader`,
-      GIT_CONFIG_VALUE_0: `Authorization: ${keys.authorization.replaceAll(/[\r\n]/g, '')}`,
-    }),
-  };
-}
-
-/** git hands the whole to a shell. */
-function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\\''`)}'`;
-}
-
-function withoutUser(remote: string): string {
-  if (!URL.canParse(remote)) {
-    return remote;
-  }
-  const url = new URL(remote);
-  url.username = '';
-  url.password = '';
-  return url.href;
-}
-
-/** For messages: whether git goes through a proxy, which may be what refused. */
-function throughProxy({ remote }: GitSource): string {
-  const proxy = URL.canParse(remote) ? proxyFor(new URL(remote), proxiesOf(process.env)) : undefined;
-  return proxy === undefined ? '' : ` (through the proxy ${nameOf(proxy)})`;
-}
-
-function failureOf(what: string, error: unknown, through: string): Error {
-  if (!(error instanceof CommandError)) {
-    return new EngineError('internal', `git: ${what}`, { cause: error });
-  }
-  const { stderr, exitCode } = error.result;
-  if (exitCode === NO_PROGRAM || exitCode === null) {
-    return notImplemented(
-      `building from a repository needs the programs git, setpriv and unshare on this host`,
-      {
-        cause: error,
-      },
-    );
-  }
-  const said = stderr.trim().replaceAll(/\/\/[^/@\s]*@/g, '//');
-  return new EngineError('remote', `${what}: ${said || `git exited with ${exitCode}`}${through}`);
-}
-
-/** Fires its signal when the disk is nearly full. */
-class DiskWatch implements Disposable {
-  readonly #abort = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(directory: string) {
-    const look = (): void => {
-      // Its owner removed it: git has ended.
-      void this.#look(directory).catch(() => undefined);
-    };
-    this.#timer = setInterval(look, limits.gitSpaceCheckMs);
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-  }
-
-  async #look(directory: string): Promise<void> {
-    const { bavail, bsize } = await statfs(directory);
-    if (bavail * bsize < limits.diskReserveBytes) {
-      this.#abort.abort(new EngineError('resource_exhausted', 'git: no space left on device'));
-    }
   }
 }

@@ -200,7 +200,8 @@ needs(
 
   it.each([
     ['build.context.file', 'FROM busybox\nADD http://127.0.0.1:1/file /file\n'],
-    ['build.context.git', 'FROM busybox\nADD https://127.0.0.1:1/repository.git /tree\n'],
+    ['build.context.ref', 'FROM busybox\nADD https://127.0.0.1:1/repository.git /tree\n'],
+    ['build.context.git', `FROM busybox\nADD https://127.0.0.1:1/repository.git#${'a'.repeat(40)} /tree\n`],
   ])('%s fails: the step is the one that failed', async (point, dockerfile) => {
     daemon.arm(`${point}=error(told by a test)`);
     const { code, err } = await build(dockerfile);

@@ -30,6 +30,9 @@ export const buildkitLimits = {
   contextsKeptMax: 16,
   contextsKeptBytesMax: 2 * 1024 ** 3,
   contextKeptMs: 3_600_000,
+  /** Checkouts of repositories kept for the next build of the same commit, as long as contexts. */
+  checkoutsKeptMax: 16,
+  checkoutsKeptBytesMax: 1024 ** 3,
   /** Output kept for who asks for a build's progress: of one step, as BuildKit keeps, and of a whole build. */
   buildStepLogBytesMax: 2 * 1024 * 1024,
   buildLogBytesMax: 32 * 1024 * 1024,

@@ -2,6 +2,7 @@ import type { CachePruning, UsageEntry } from '../../../api/types/build/ports.ts
 import type { Clock } from '../../base/clock.ts';
 import type { ClassicSteps } from '../ports.ts';
 import type { Contexts } from '../session/contexts.ts';
+import type { Checkouts } from './checkouts.ts';
 import { recordTest } from './filters.ts';
 import type { CacheKeeper } from './keeper.ts';
 import { nowMs } from './records.ts';
@@ -10,10 +11,14 @@ export interface AllKeptDeps {
   keeper: CacheKeeper;
   classic: ClassicSteps;
   contexts: Contexts;
+  checkouts: Checkouts;
   clock: Clock;
 }
 
-/** What builds of all clients keep: results, directories of cache mounts, steps of the classic builder, contexts. */
+/**
+ * What builds of all clients keep: results, directories of cache mounts, steps of the classic builder, contexts,
+ * checkouts.
+ */
 export class AllKept {
   readonly #deps: AllKeptDeps;
 
@@ -29,7 +34,7 @@ export class AllKept {
 
   /** Steps of the classic builder go too, where no size is given: they have none of their own. */
   async prune(pruning: CachePruning): Promise<UsageEntry[]> {
-    const { keeper, classic, contexts, clock } = this.#deps;
+    const { keeper, classic, contexts, checkouts, clock } = this.#deps;
     const pruned: UsageEntry[] = await keeper.prune(pruning);
     const { filters, unusedMs, reservedBytes, usedBytesMax, freeBytesMin } = pruning;
     if (reservedBytes > 0 || usedBytesMax > 0 || freeBytesMin > 0) {
@@ -41,19 +46,24 @@ export class AllKept {
     if (steps.length > 0) {
       pruned.push(...(await classic.prune(new Map([['id', steps.map(({ id }) => id)]]))));
     }
-    const sources: UsageEntry = {
-      id: 'contexts',
-      type: 'source.local',
-      parents: [],
-      bytes: 0,
-      createdMs: now,
-      usageCount: 1,
-      description: 'local sources',
-      inUse: false,
-      isShared: false,
-      isMutable: true,
-    };
-    const bytes = test(sources) && unusedMs === 0 ? await contexts.prune() : 0;
-    return bytes === 0 ? pruned : [...pruned, { ...sources, bytes }];
+    const idle = [
+      { ...idleOf('contexts', 'source.local', 'local sources'), prune: () => contexts.prune() },
+      {
+        ...idleOf('checkouts', 'source.git.checkout', 'git checkouts'),
+        prune: () => Promise.resolve(checkouts.prune()),
+      },
+    ];
+    for (const { prune, ...facts } of unusedMs === 0 ? idle : []) {
+      const entry: UsageEntry = { ...facts, createdMs: now };
+      const bytes = test(entry) ? await prune() : 0;
+      pruned.push(...(bytes === 0 ? [] : [{ ...entry, bytes }]));
+    }
+    return pruned;
   }
+}
+
+/** What is kept without records, as one of them. */
+function idleOf(id: string, type: string, description: string): Omit<UsageEntry, 'createdMs'> {
+  const flags = { inUse: false, isShared: false, isMutable: true };
+  return { id, type, parents: [], bytes: 0, usageCount: 1, description, ...flags };
 }

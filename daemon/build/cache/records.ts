@@ -6,6 +6,7 @@ import { limits } from '../../base/limits.ts';
 import { operationKey } from '../graph/key.ts';
 import type { Vertex } from '../graph/op.ts';
 import type { BuildLayers, PinnedLayers } from '../ports.ts';
+import { GIT_KEY, type Checkouts } from './checkouts.ts';
 import { BuildTree, layersOfTree } from '../snapshots/tree.ts';
 import type { SolverCache } from '../solver/ports.ts';
 import { isSource, resultsOf } from '../solver/reads.ts';
@@ -13,6 +14,7 @@ import { isSource, resultsOf } from '../solver/reads.ts';
 export interface RecordsDeps {
   table: BuildRecordTable;
   layers: BuildLayers;
+  checkouts: Checkouts;
   clock: Clock;
 }
 
@@ -24,7 +26,7 @@ export const IMAGE_KEY = 'image ';
 
 /**
  * Results of operations, by their keys: rows of the database, each of which keeps its layers. One whose layers are lost
- * is forgotten.
+ * is forgotten. Checkouts of repositories are not among them: those are kept for a while.
  */
 export class RecordCache implements SolverCache<BuildTree> {
   readonly #deps: RecordsDeps;
@@ -37,7 +39,7 @@ export class RecordCache implements SolverCache<BuildTree> {
 
   /** With the results that the taker has beside it: where one of them is gone there is none. */
   find(key: string, taker?: Vertex): Promise<BuildTree | undefined> {
-    const tree = key.startsWith(IMAGE_KEY) ? this.#image(key) : this.#record(key, taker);
+    const tree = this.#find(key, taker);
     for (const number of tree === undefined || taker === undefined ? [] : resultsOf(taker.op)) {
       const result = this.#record(resultKey(key, number), taker);
       if (result === undefined) {
@@ -53,6 +55,9 @@ export class RecordCache implements SolverCache<BuildTree> {
   store(key: string, tree: BuildTree, vertex: Vertex): Promise<void> {
     for (const [number, result] of tree.results) {
       this.#insert(resultKey(key, number), result, vertex);
+    }
+    if (vertex.op.kind === 'git') {
+      this.#deps.checkouts.keep(key, tree);
     }
     if (!isSource(vertex.op) && tree.content.kind === 'layers') {
       this.#insert(key, tree, vertex);
@@ -114,6 +119,13 @@ export class RecordCache implements SolverCache<BuildTree> {
     }
     const known = this.#pending.get(contentKey) ?? new Set();
     this.#pending.set(contentKey, known.add(definitionKey));
+  }
+
+  #find(key: string, taker: Vertex | undefined): BuildTree | undefined {
+    if (key.startsWith(GIT_KEY)) {
+      return this.#deps.checkouts.find(key);
+    }
+    return key.startsWith(IMAGE_KEY) ? this.#image(key) : this.#record(key, taker);
   }
 
   #image(key: string): BuildTree | undefined {

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ContextEntries, type ContextEntry } from '../../../storage/contexts/entries.ts';
 import { ContextTree } from '../../../storage/contexts/tree.ts';
-import { cloneGit, type GitKeys } from '../../../storage/downloads/git-clone.ts';
+import { cloneGit } from '../../../storage/downloads/git-clone.ts';
+import { withoutUser, type GitKeys } from '../../../storage/downloads/git-command.ts';
+import { findRef, isCommit } from '../../../storage/downloads/git-refs.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
 import { locate, type PathHandle } from '../../../storage/files/path-handle.ts';
 import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts';
@@ -13,7 +15,7 @@ import { TarParser } from '../../../storage/tar/parser.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { errnoOf, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { openRoot, readFileInRoot, type OpenFile } from '../../base/kernel/files/safepath.ts';
+import { openRoot, type OpenFile } from '../../base/kernel/files/safepath.ts';
 import type { GitSource } from '../graph/op.ts';
 import { BuildTree } from '../snapshots/tree.ts';
 import { close, type ArchiveSpools } from './archive.ts';
@@ -31,52 +33,79 @@ export interface CheckoutDeps {
   temporary: string;
 }
 
-const FETCH_HEAD_BYTES_MAX = 1024 * 1024;
+/** Opens the repository, with files of its own below `scratch`. */
+export type KeysFor = (scratch: string) => Promise<GitKeys & AsyncDisposable>;
+
+export interface FoundCommit {
+  /** The whole of it. */
+  commit: string;
+  /** Full name of what led to it; undefined = the source says the commit itself, and nobody was asked. */
+  ref?: string;
+}
 
 /**
- * A checkout, its files in one file without a name; the clone is gone by then. `keysFor` opens the repository, with
- * files of its own below `scratch`; `checkedOut` is told what came. Throws as `cloneGit`, and invalid_argument for
- * another commit than was asked for and for what is no directory of the repository.
+ * The commit that a source means now. Nobody is asked where it says so itself, unless `.git` is kept, which has the
+ * name of the ref. Throws as `findRef`, and invalid_argument for another commit than was asked for.
+ */
+export async function findCommit(
+  deps: Pick<CheckoutDeps, 'archives' | 'temporary'>,
+  op: GitSource,
+  { signal, keysFor }: { signal: AbortSignal; keysFor: KeysFor },
+): Promise<FoundCommit> {
+  const { remote, ref, checksum, keepsGitDirectory } = op;
+  const said = [...(keepsGitDirectory ? [] : [checksum]), ref].find(isCommit);
+  if (said !== undefined) {
+    refuseOtherCommit(said, op);
+    return { commit: said };
+  }
+  return await withScratch(deps, async (scratch) => {
+    failpoint('build.context.ref');
+    await using keys = await keysFor(scratch);
+    const found = await findRef({ remote, ref }, scratch, { signal, keys });
+    refuseOtherCommit(found.commit, op);
+    return found;
+  });
+}
+
+/**
+ * A checkout, its files in one file without a name; the clone is gone by then. `found`: what `findCommit` told, which
+ * is checked out even where the ref has moved since. Throws as `cloneGit`, and invalid_argument for another commit than
+ * was asked for and for what is no directory of the repository.
  */
 export async function checkOut(
   deps: CheckoutDeps,
   op: GitSource,
-  {
-    signal,
-    keysFor,
-    checkedOut,
-  }: {
-    signal: AbortSignal;
-    keysFor?: (scratch: string) => Promise<GitKeys & AsyncDisposable>;
-    checkedOut?: (commit: string) => void;
-  },
+  { signal, keysFor, found }: { signal: AbortSignal; keysFor?: KeysFor; found?: FoundCommit },
 ): Promise<BuildTree> {
-  const scratch = join(deps.temporary, `git-${randomBytes(8).toString('hex')}`);
-  try {
+  return await withScratch(deps, async (scratch) => {
     failpoint('build.context.git');
-    await mkdir(scratch, { mode: 0o700 });
     await using keys = await keysFor?.(scratch);
-    const source = { remote: op.remote, ref: op.ref === '' ? 'HEAD' : op.ref };
-    await cloneGit(source, scratch, { signal, ...(keys && { keys }) });
+    const asked = { remote: op.remote, ref: op.ref === '' ? 'HEAD' : op.ref };
+    const source = found?.ref === undefined ? asked : { ...asked, ref: found.ref, commit: found.commit };
+    const commit = await cloneGit(source, scratch, { signal, ...(keys && { keys }) });
     failpoint('build.context.cloned');
-    using root = openRoot(join(scratch, 'tree'));
-    const commit = commitOf(root);
     refuseOtherCommit(commit, op);
-    checkedOut?.(commit);
+    using root = openRoot(join(scratch, 'tree'));
     return await readTree(deps, root, { op, signal });
-  } finally {
-    await deps.archives.remove(scratch);
-  }
+  });
 }
 
-function commitOf(root: OpenFile): string {
-  const head = readFileInRoot(root.fd, '.git/FETCH_HEAD', FETCH_HEAD_BYTES_MAX)?.toString('latin1') ?? '';
-  return /^[0-9a-f]{40,64}/.exec(head)?.[0] ?? '';
+async function withScratch<T>(
+  { archives, temporary }: Pick<CheckoutDeps, 'archives' | 'temporary'>,
+  work: (scratch: string) => Promise<T>,
+): Promise<T> {
+  const scratch = join(temporary, `git-${randomBytes(8).toString('hex')}`);
+  try {
+    await mkdir(scratch, { mode: 0o700 });
+    return await work(scratch);
+  } finally {
+    await archives.remove(scratch);
+  }
 }
 
 function refuseOtherCommit(commit: string, { checksum, remote }: GitSource): void {
   if (!commit.startsWith(checksum)) {
-    throw invalidArgument(`expected checksum to match ${checksum}, got ${commit} of ${remote}`);
+    throw invalidArgument(`expected checksum to match ${checksum}, got ${commit} of ${withoutUser(remote)}`);
   }
 }
 

@@ -32,6 +32,7 @@ import type { Sessions } from '../session/sessions.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import type { Solver } from '../solver/solver.ts';
 import type { CacheKeeper } from '../cache/keeper.ts';
+import type { Checkouts } from '../cache/checkouts.ts';
 import { AllKept } from '../cache/all-kept.ts';
 import type { RecordCache } from '../cache/records.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
@@ -66,6 +67,7 @@ export interface BuildsDeps {
   classic: ClassicSteps;
   sessions: Sessions;
   contexts: Contexts;
+  checkouts: Checkouts;
   solver: Solver<BuildTree>;
   spools: ArchiveSpools;
   held: HeldTrees;

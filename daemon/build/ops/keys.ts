@@ -48,7 +48,7 @@ export class BuildKeys implements SolverKeys {
       case 'http':
         return await httpKey(this.#deps, op, context);
       case 'git':
-        return gitKey();
+        return await gitKey(this.#deps, op, context);
       case 'held':
         context.used({ kind: 'held', id: op.id });
         return this.#held(op);

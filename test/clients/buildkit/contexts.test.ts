@@ -345,6 +345,50 @@ describeEngine(
       }
     });
 
+    test.each(CLIENTS)('%s: a commit is cloned once, as ADD and as a context', async (name, client) => {
+      const repository = `cached-${CLIENTS.findIndex(([one]) => one === name)}.git`;
+      const files = { Dockerfile: 'FROM busybox\nCOPY f /f\nCMD ["cat", "/f"]\n', f: 'first' };
+      const remote = await web.repository(repository, files, ['tag', 'v1']);
+      const git = (...args: string[]): string =>
+        execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+          cwd: web.repositoryPath(repository),
+          encoding: 'utf8',
+        }).trim();
+      const commit = git('rev-parse', 'v1');
+      // Lists of refs and packs are asked for by POST: a clone asks for both, once the commit was asked for.
+      const build = async (what: string, ...args: string[]): Promise<{ made: string; posts: number }> => {
+        const from = web.asked.length;
+        await must(client(['build', '--progress=plain', '-t', 'cached:1', ...args, what]));
+        const posts = web.asked.slice(from).filter((line) => line.startsWith('POST')).length;
+        return { made: await printed('cached:1'), posts };
+      };
+      const add = (flags: string, ref: string): string =>
+        folder('cached', {
+          Dockerfile: [
+            'FROM busybox AS src',
+            `ADD --keep-git-dir ${flags} ${remote}#${ref} /r`,
+            'RUN cat /proc/sys/kernel/random/uuid >/r/made',
+            'FROM busybox',
+            'COPY --from=src /r/made /r/f /',
+            'CMD ["cat", "/f", "/made"]',
+          ].join('\n'),
+        });
+      const first = await build(add('', 'v1'));
+      expect(first).toEqual({ made: expect.stringContaining('first') as string, posts: 3 });
+      // BuildKit's TestAddGitChecksumCache.
+      expect(await build(add(`--checksum=${commit}`, 'v1'))).toEqual({ made: first.made, posts: 1 });
+      expect((await build(`${remote}#main`)).posts).toBe(3);
+      expect(await build(`${remote}#main`)).toEqual({ made: 'first', posts: 1 });
+      expect(await build(`${remote}#${commit}`)).toEqual({ made: 'first', posts: 0 });
+      writeFileSync(path.join(web.repositoryPath(repository), 'f'), 'second');
+      git('commit', '--quiet', '--all', '--message=two');
+      expect(await build(`${remote}#main`)).toEqual({ made: 'second', posts: 3 });
+      expect(await build(`${remote}#v1`)).toEqual({ made: 'first', posts: 1 });
+      git('tag', '--force', 'v1');
+      const moved = await build(add('', 'v1'));
+      expect([moved.made.startsWith('second'), moved.posts]).toEqual([true, 3]);
+    });
+
     trixie('docker buildx: ADD gets a file once, and again only where it may have changed', async () => {
       const added = web.file('/added', 'added\n');
       const app = folder('add', { Dockerfile: `FROM busybox\nADD ${added} /added\nCMD ["cat", "/added"]\n` });

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parseRemote } from '../../../daemon/build/classic/remote.ts';
 import { fileName } from '../../../daemon/build/context/fetch-file.ts';
 import { cloneGit } from '../../../storage/downloads/git-clone.ts';
+import { pickRef } from '../../../storage/downloads/git-refs.ts';
 
 describe('remote', () => {
   it.each([
@@ -59,6 +60,24 @@ describe('remote', () => {
     ['http://h/a%00b', undefined, ''],
   ])('%s with %j is called %j', (url, disposition, name) => {
     expect(fileName(new URL(url), disposition)).toBe(name);
+  });
+
+  const [A, B, C] = ['a', 'b', 'c'].map((digit) => digit.repeat(40));
+  it.each([
+    ['', [`ref: refs/heads/trunk\tHEAD`, `${A}\tHEAD`], 'refs/heads/trunk', A],
+    ['HEAD', [`${A}\tHEAD`], 'HEAD', A],
+    ['', [], undefined, undefined],
+    ['main', [`${A}\trefs/heads/main`], 'refs/heads/main', A],
+    ['main', [`${A}\trefs/heads/feature/main`, `${B}\trefs/remotes/origin/main`], undefined, undefined],
+    ['x', [`${B}\trefs/heads/x`, `${A}\trefs/tags/x`], 'refs/heads/x', B],
+    ['refs/tags/x', [`${A}\trefs/tags/x`], 'refs/tags/x', A],
+    ['tags/x', [`${A}\trefs/tags/x`], 'refs/tags/x', A],
+    ['v1', [`${A}\trefs/tags/v1`, `${C}\trefs/tags/v1^{}`], 'refs/tags/v1', C],
+    ['pull/1/head', [`${A}\trefs/pull/1/head`], 'refs/pull/1/head', A],
+    ['main', ['no id\trefs/heads/main', 'and no line'], undefined, undefined],
+  ])('of a remote, %j among %j is %s at %s', (ref, lines, name, commit) => {
+    const expected = name === undefined ? undefined : { ref: name, commit };
+    expect(pickRef(`${lines.join('\n')}\n`, ref)).toEqual(expected);
   });
 
   it('a host without git says so', async () => {
