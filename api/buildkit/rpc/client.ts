@@ -115,6 +115,8 @@ interface Ending {
   status: RpcStatus | undefined;
   /** Why we gave it up. */
   reason: unknown;
+  /** All that the peer had to say is known. */
+  closed: Promise<void>;
   stop: () => void;
 }
 
@@ -137,6 +139,9 @@ function watchEnd(
   const ending: Ending = {
     status: undefined,
     reason: undefined,
+    closed: new Promise((resolve) => {
+      stream.once('close', () => resolve());
+    }),
     stop: () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
@@ -170,6 +175,10 @@ async function* answersOf(
       throw error;
     }
     // Below it is said why.
+  }
+  if (ending.status === undefined && (stream.closed || stream.destroyed)) {
+    // A peer that wants no more resets the stream; its status, which came before that, is told after it.
+    await ending.closed;
   }
   const { status, reason } = ending;
   if (isEngineError(reason)) {

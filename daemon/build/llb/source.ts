@@ -8,6 +8,7 @@ import type {
   LayoutSource,
   LocalSource,
 } from '../graph/op.ts';
+import { refuseNoCommit } from '../frontend/sources/remote.ts';
 import type { NamedSource } from '../policy/named-source.ts';
 import { RESULT_SCHEME } from './result-definition.ts';
 import type { GraphOwner } from './owner.ts';
@@ -143,13 +144,15 @@ function gitSource({ rest, take }: Asked): GitSource {
   const header = take('git.authheadersecret');
   const agent = take('git.mountsshsock');
   const knownHosts = take('git.knownsshhosts');
+  const checksum = take('git.checksum');
+  refuseNoCommit(checksum);
   return {
     kind: 'git',
     remote: take('git.fullurl') || `https://${address}`,
     ref,
     subdirectory,
     keepsGitDirectory: take('git.keepgitdir') === 'true',
-    checksum: take('git.checksum'),
+    checksum,
     ...(token + header !== '' && { secrets: { token, header } }),
     ...(agent !== '' && { agent }),
     ...(knownHosts !== '' && { knownHosts }),

@@ -58,11 +58,7 @@ export function gitSource(
     throw invalidArgument(`checksum mismatch ${JSON.stringify(checksum)} != ${JSON.stringify(url.checksum)}`);
   }
   const commit = checksum || url.checksum;
-  if (commit !== '' && !COMMIT.test(commit)) {
-    throw invalidArgument(
-      `invalid checksum ${JSON.stringify(commit)} for a git repository: expected a commit`,
-    );
-  }
+  refuseNoCommit(commit);
   const op: GitSource = {
     kind: 'git',
     remote: url.remote,
@@ -72,6 +68,13 @@ export function gitSource(
     checksum: commit,
   };
   return { op, inputs: [], name };
+}
+
+/** `''`: any commit will do. Throws invalid_argument for what is none, in BuildKit's words. Pure. */
+export function refuseNoCommit(checksum: string): void {
+  if (checksum !== '' && !COMMIT.test(checksum)) {
+    throw invalidArgument(`invalid checksum ${checksum} for Git URL, expected hex commit hash`);
+  }
 }
 
 /** ADD of one file by HTTP. */

@@ -259,6 +259,11 @@ test.each([
     2,
   ],
   ['FROM debian:12\nADD --checksum=sha256:0 https://x/y b', 'invalid checksum digest format: sha256:0', 2],
+  [
+    'FROM debian:12\nADD --checksum=foobar https://x/y.git b',
+    'invalid checksum foobar for Git URL, expected hex commit hash',
+    2,
+  ],
   ['FROM debian:12\nENV A', 'dockerfile parse error on line 2: ENV must have two arguments', 2],
   ['FROM debian:12\nENV A=${', 'failed to process "${": syntax error: missing \'}\'', 2],
   ['FROM debian:12\nSTOPSIGNAL no', 'Invalid signal: no', 2],

@@ -49,6 +49,8 @@ test('sources: an image with its platform, a directory of a session, a file by H
     keepsGitDirectory: true,
     checksum: '',
   });
+  const wrong = { identifier: 'git://host/r.git', attrs: new Map([['git.checksum', 'foobar']]) };
+  expect(() => read(operation.encode({ source: wrong }))).toThrow('expected hex commit hash');
 });
 
 test('file actions: a chain, with what it reads behind the tree that it changes', () => {
