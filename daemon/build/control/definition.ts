@@ -95,10 +95,18 @@ export async function loadIgnore(
     }
     const path = '.dockerignore';
     const request = { directory: contextName, followPaths: [path], localSessions };
-    await using files =
+    const open = async (): Promise<Texts> =>
       tree === undefined ? await receive(build, vertex, request) : treeTexts(build.trees, tree);
-    return ignorePatterns((await files.read(path, limits.dockerignoreBytesMax)) ?? '');
+    await using files = await open().catch(noDirectory);
+    return ignorePatterns((await files?.read(path, limits.dockerignoreBytesMax)) ?? '');
   });
+}
+
+/** A client may have no context, as where nothing is copied of it; what reads of it is told so. */
+function noDirectory(error: unknown): undefined {
+  if (!isEngineError(error, 'not_found')) {
+    throw error;
+  }
 }
 
 /** Texts of a tree, by their paths; undefined = there is no such file. */

@@ -49,6 +49,8 @@ export class SessionServer implements AsyncDisposable {
   readonly copies: { metadata: grpc.Metadata; asked: string[] }[] = [];
   /** What the next DiffCopy sends. */
   list: ListedFile[] = [];
+  /** Directories that it does not offer. */
+  readonly lacks = new Set<string>();
   /** What was sent to this client, and how: files, or one stream. */
   readonly sends: { metadata: grpc.Metadata; listed: Sent[]; bytes: Buffer }[] = [];
   takes: 'files' | 'bytes' = 'bytes';
@@ -203,6 +205,12 @@ export class SessionServer implements AsyncDisposable {
   }
 
   #diffCopy(call: grpc.ServerDuplexStream<Buffer, Buffer>): void {
+    const directory = String(call.metadata.get('dir-name'));
+    if (this.lacks.has(directory)) {
+      const details = `no access allowed to dir "${directory}"`;
+      call.emit('error', { code: grpc.status.NOT_FOUND, details });
+      return;
+    }
     if (this.hostile !== undefined) {
       this.hostile(call);
       return;
