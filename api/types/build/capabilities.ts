@@ -6,6 +6,7 @@ export const LLB_CAPABILITIES = [
   'constraints',
   'diffop',
   'exec.meta.base',
+  'exec.meta.cdi',
   'exec.meta.cgroup.parent',
   'exec.meta.network',
   'exec.meta.proxyenv',

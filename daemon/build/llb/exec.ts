@@ -1,7 +1,8 @@
 import { posix } from 'node:path';
 import { limits } from '../../base/limits.ts';
 import { EngineError, invalidArgument, notImplemented } from '../../base/errors.ts';
-import type { ExecMount, ExecOp, Vertex } from '../graph/op.ts';
+import { isDeviceAllowed } from '../frontend/instructions/device.ts';
+import type { AskedDevice, ExecMount, ExecOp, Vertex } from '../graph/op.ts';
 import type { ExecMessage, MountMessage } from './messages.ts';
 import { inputAt, UsedInputs, type Inputs } from './inputs.ts';
 import type { GraphOwner } from './owner.ts';
@@ -48,6 +49,7 @@ export function readCommand(message: ExecMessage, inputs: Inputs, { entitlements
   }
   const used = new UsedInputs((input) => inputAt(inputs, input), root.input);
   const others = mounts.filter((mount) => mount !== root);
+  const devices = devicesOf(message, new Set(entitlements));
   if (message.security !== SANDBOX && message.security !== INSECURE) {
     throw notImplemented(`security mode ${message.security} of a command is not supported`);
   }
@@ -65,12 +67,21 @@ export function readCommand(message: ExecMessage, inputs: Inputs, { entitlements
     ulimits: meta.ulimit,
     cgroupParent: meta.cgroupParent,
     mounts: [...others.map((mount) => mountOf(mount, used)), ...message.secretEnv.map(variableOf)],
+    ...(devices.length > 0 && { devices }),
     ...(root.isReadonly && { isRootReadonly: true }),
     ...(meta.validExitCodes.length > 0 && { validExitCodes: exitCodes(meta.validExitCodes) }),
     ...(!meta.removesStubParents && { keepsStubParents: true }),
   };
   const vertex = { op, inputs: used.all, name: meta.args.join(' ') };
   return { vertex, results: resultsOf(mounts, root) };
+}
+
+function devicesOf({ devices }: ExecMessage, entitlements: ReadonlySet<string>): AskedDevice[] {
+  return devices.map(({ name, isOptional }) => ({
+    name,
+    isRequired: !isOptional,
+    isAllowed: isDeviceAllowed(name, entitlements),
+  }));
 }
 
 function rootOf(mounts: readonly MountMessage[]): MountMessage {

@@ -69,6 +69,7 @@ const execOp = message({
   network: field(3, number),
   security: field(4, number),
   secretEnv: repeated(5, nested(secretEnv)),
+  devices: repeated(6, nested(message({ name: field(1, text), isOptional: field(2, flag) }))),
 });
 export type ExecMessage = ValueOf<typeof execOp>;
 

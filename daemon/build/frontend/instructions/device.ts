@@ -25,3 +25,10 @@ export function readDevice(text: string): Omit<AskedDevice, 'isAllowed'> {
   }
   return { name, isRequired };
 }
+
+/** A client allows all devices, or one by its name, or those of its kind. Pure. */
+export function isDeviceAllowed(name: string, entitlements: ReadonlySet<string>): boolean {
+  const [kind = ''] = name.split('=', 1);
+  const names = ['device', ...[name, kind, `${kind}=*`].map((each) => `device=${each}`)];
+  return names.some((each) => entitlements.has(each));
+}

@@ -10,7 +10,7 @@ import type { Heredoc } from '../../../base/dockerfile/instruction.ts';
 import { heredocWord } from '../../../base/dockerfile/heredoc.ts';
 import { formatPlatform } from '../../../../storage/image/platform.ts';
 import type { RunCommand } from '../instructions/command.ts';
-import { readDevice } from '../instructions/device.ts';
+import { isDeviceAllowed, readDevice } from '../instructions/device.ts';
 import { readMount, type Mount } from '../instructions/mount.ts';
 import { document } from '../sources/document.ts';
 import { inShell } from './config-steps.ts';
@@ -125,13 +125,9 @@ function allowed({ build }: StepContext, command: RunCommand): Pick<ExecOp, 'net
   return { network, isPrivileged: command.isPrivileged };
 }
 
-/** A client allows all devices, or one by its name, or those of its kind. */
 function askedDevice({ build }: StepContext, text: string): AskedDevice {
-  const { entitlements } = build.options;
   const asked = readDevice(text);
-  const [kind = ''] = asked.name.split('=', 1);
-  const names = ['device', ...[asked.name, kind, `${kind}=*`].map((name) => `device=${name}`)];
-  return { ...asked, isAllowed: names.some((name) => entitlements.has(name)) };
+  return { ...asked, isAllowed: isDeviceAllowed(asked.name, build.options.entitlements) };
 }
 
 /** A client's key agent is found by this variable. */

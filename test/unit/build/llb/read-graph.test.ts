@@ -116,6 +116,7 @@ test('a command: its root, what is mounted, variables and proxies', () => {
       meta,
       network: 2,
       secretEnv: [{ id: 'token', name: 'TOKEN', isOptional: true }],
+      devices: [{ name: 'v.com/d=one' }, { name: 'v.com/d=two', isOptional: true }],
       mounts: [
         { input: 0, dest: '/', output: 0 },
         { input: 1, selector: 'sub', dest: '/src', output: -1, isReadonly: true },
@@ -149,6 +150,10 @@ test('a command: its root, what is mounted, variables and proxies', () => {
       { type: 'secret', id: 'one', target: '/s', isRequired: true, mode: 0o400 },
       { type: 'ssh', id: 'default', target: '/agent', isRequired: false },
       { type: 'secret', id: 'token', env: 'TOKEN', isRequired: false },
+    ],
+    devices: [
+      { name: 'v.com/d=one', isRequired: true, isAllowed: false },
+      { name: 'v.com/d=two', isRequired: false, isAllowed: false },
     ],
   });
 });
