@@ -8,7 +8,7 @@ import { OwnCourier } from './deliveries/attempt.ts';
 import type { Courier } from './deliveries/courier.ts';
 import { DeliveryLoop, type LoopNews } from './deliveries/delivery-loop.ts';
 import type { DeliveryHistory, DeliveryLog } from './deliveries/delivery.ts';
-import { INTENTS, type Intent, type Waiting } from './deliveries/intent.ts';
+import { INTENTS, intentsOf, type Waiting } from './deliveries/intent.ts';
 import { Intents } from './deliveries/intents.ts';
 import type { DeliveryRules } from './deliveries/rules.ts';
 import { HttpSender } from './deliveries/sender.ts';
@@ -165,9 +165,9 @@ export class Webhooks implements Disposable {
     }
     const waiting = { ofHook: 0, inAll: 0 };
     for (const { value } of this.#deps.mirror.below(INTENTS)) {
-      // Intents are written as such alone.
-      waiting.ofHook += (value as Intent).hook === hook ? 1 : 0;
-      waiting.inAll += 1;
+      const intents = intentsOf(value);
+      waiting.ofHook += intents.filter((intent) => intent.hook === hook).length;
+      waiting.inAll += intents.length;
     }
     return waiting;
   }

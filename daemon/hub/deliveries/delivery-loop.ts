@@ -2,14 +2,15 @@ import { errorText } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import type { Hook } from '../hooks/hook.ts';
-import type { RecordChange, RecordEvent, Records } from '../records/port.ts';
+import type { RecordEvent, Records } from '../records/port.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { attemptKey } from './attempt.ts';
 import type { Courier, Errand } from './courier.ts';
 import { isSuccess, type DeliveryLog, type SealedDelivery } from './delivery.ts';
+import { IntentBook } from './intent-book.ts';
 import { IntentQueue, type Taken } from './intent-queue.ts';
-import { INTENTS, intentKey, type Intent, type Waiting } from './intent.ts';
+import { INTENTS, type Intent, type Waiting } from './intent.ts';
 import { nextAttemptMs, type DeliveryRules } from './rules.ts';
 
 export interface DeliveryLoopDeps {
@@ -46,9 +47,9 @@ interface Finished {
 export class DeliveryLoop implements Disposable {
   readonly #deps: DeliveryLoopDeps;
   readonly #queue: IntentQueue;
-  /** Attempts that are queued, under way or not written down yet. */
-  readonly #known = new Set<string>();
-  /** Of those: attempts that an earlier daemon may have made. */
+  /** What is queued, under way or not written down yet. */
+  readonly #book = new IntentBook();
+  /** Of that: attempts that an earlier daemon may have made. */
   readonly #doubtful = new Set<string>();
   #finished: Finished[] = [];
   #watch: Disposable | undefined;
@@ -92,6 +93,7 @@ export class DeliveryLoop implements Disposable {
 
   async #load(): Promise<void> {
     const { records } = this.#deps;
+    const over = this.#book.over();
     let from: number | undefined;
     for (let after = ''; ;) {
       const page = await records.list(INTENTS, { after });
@@ -101,16 +103,16 @@ export class DeliveryLoop implements Disposable {
         break;
       }
       await this.#deps.known?.(Math.max(...page.records.map(({ revision }) => revision)));
-      for (const { value } of page.records) {
-        // Intents are written as such alone.
-        const intent = value as Intent;
-        if (!this.#known.has(attemptKey(intent))) {
+      for (const { key, value } of page.records) {
+        for (const intent of this.#book.take(key, value)) {
           this.#doubtful.add(attemptKey(intent));
+          this.#add(intent);
         }
-        this.#add(intent);
       }
       after = last.key;
     }
+    // The watch that would have told it has ended.
+    over.forEach((key) => this.#book.gone(key));
     if (!this.#isClosed) {
       this.#watch = records.watch(INTENTS, from + 1, {
         onChanges: (events, revision) => this.#told(events, revision),
@@ -145,19 +147,16 @@ export class DeliveryLoop implements Disposable {
 
   #changed(events: readonly RecordEvent[]): void {
     for (const event of events) {
-      if (event.kind === 'put') {
-        // As in `#load`.
-        this.#add(event.record.value as Intent);
+      if (event.kind === 'delete') {
+        this.#book.gone(event.key);
+      } else {
+        this.#book.take(event.record.key, event.record.value).forEach((intent) => this.#add(intent));
       }
     }
   }
 
-  /** Once, however often it is told. One that waits for its time comes then. */
+  /** One that waits for its time comes then. */
   #add(intent: Intent): void {
-    if (this.#known.has(attemptKey(intent))) {
-      return;
-    }
-    this.#known.add(attemptKey(intent));
     const waitMs = intent.notBeforeMs - this.#nowMs();
     if (waitMs > 0) {
       this.#wait(waitMs, () => this.#enqueue(intent));
@@ -259,37 +258,36 @@ export class DeliveryLoop implements Disposable {
       .catch((error: unknown) => this.#deps.log.error({ err: error }, 'deliveries of webhooks have stopped'));
   }
 
-  /** Writes down what was delivered, then takes the intents away. Answers when the next ones may be. */
+  /** Writes down what was delivered, then takes that from what is intended. Answers when the next ones may be. */
   async #keep(some: readonly Finished[]): Promise<number> {
     const { deliveries, records } = this.#deps;
     failpoint('hub.delivery.log');
     await deliveries.add(some.flatMap(({ delivery }) => delivery ?? []));
     failpoint('hub.delivery.logged');
+    const ended = some.map(({ intent, delivery }) => ({ intent, next: this.#next(intent, delivery) }));
+    const { changes, done } = this.#book.settle(ended);
     // Where a power cut takes it back, the log knows what was made.
-    await records.update(
-      some.map((each) => this.#after(each)),
-      { mayBeLost: true },
-    );
+    await records.update(changes, { mayBeLost: true });
     failpoint('hub.delivery.removed');
+    done();
     some.forEach((each) => this.#ended(each));
+    ended.forEach(({ next }) => next !== undefined && this.#add(next));
     await this.#switchOff(some);
     return limits.hubDeliveriesKeptMs;
   }
 
   #ended({ intent, delivery }: Finished): void {
-    this.#known.delete(attemptKey(intent));
     if (delivery !== undefined && !isSuccess(delivery.outcome)) {
       this.#deps.told?.({ kind: 'delivery-failed', intent, status: delivery.outcome.status });
     }
   }
 
-  /** It goes, or waits for another attempt. */
-  #after({ intent, delivery }: Finished): RecordChange {
-    const key = intentKey(intent);
+  /** Undefined = it is not tried again. */
+  #next(intent: Intent, delivery: SealedDelivery | undefined): Intent | undefined {
     const atMs = delivery && nextAttemptMs(intent, delivery.outcome, this.#deps.rules, this.#nowMs());
     return typeof atMs === 'number'
-      ? { kind: 'put', key, value: { ...intent, attempt: intent.attempt + 1, notBeforeMs: atMs } }
-      : { kind: 'delete', key };
+      ? { ...intent, attempt: intent.attempt + 1, notBeforeMs: atMs }
+      : undefined;
   }
 
   /** Hooks that have failed so many times in a row. */

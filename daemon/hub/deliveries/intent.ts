@@ -3,9 +3,33 @@ import type { Hook } from '../hooks/hook.ts';
 import type { Actor, Occurrence } from '../occurrences/occurrence.ts';
 import type { Repository } from '../repositories/repository.ts';
 
-/** A delivery that is to be made. Records `intent/<id>`: there until it was made and written down. */
-export interface Intent {
+/**
+ * What is to be delivered of one occurrence, or of a ping and the like. Records `intent/<id>`: there until all of it
+ * was made and written down.
+ */
+export interface IntentRecord {
   /** ULID: in order of time. */
+  id: string;
+  /** Its id. */
+  repository: number;
+  news: News;
+  /** Those that are left. */
+  deliveries: readonly IntendedDelivery[];
+}
+
+/** As an {@link Intent}; absent = nothing, or 0. */
+interface IntendedDelivery extends Pick<Intent, 'guid' | 'hook' | 'event'> {
+  /** Number within the record, which stays; absent = written by an older daemon, which wrote a record for each. */
+  at?: number;
+  action?: string;
+  lastHook?: Hook;
+  attempt?: number;
+  notBeforeMs?: number;
+}
+
+/** A delivery that is to be made. */
+export interface Intent {
+  /** That of its record, with its number there. */
   id: string;
   /** Stays the same with every attempt. */
   guid: string;
@@ -34,8 +58,50 @@ export type News =
 
 export const INTENTS = 'intent/';
 
-export function intentKey({ id }: Pick<Intent, 'id'>): string {
+export function intentKey({ id }: Pick<IntentRecord, 'id'>): string {
   return INTENTS + id;
+}
+
+/** The deliveries of a record, in order, also of one of an older daemon, which is an intent itself. Pure. */
+export function intentsOf(value: unknown): readonly Intent[] {
+  // Written as such alone.
+  const record = value as IntentRecord | Intent;
+  if (!('deliveries' in record)) {
+    return [record];
+  }
+  const { id, repository, news, deliveries } = record;
+  return deliveries.map(({ at, guid, hook, event, action, lastHook, attempt, notBeforeMs }) => ({
+    id: at === undefined ? id : `${id}-${at}`,
+    guid,
+    hook,
+    repository,
+    event,
+    action: action ?? null,
+    news,
+    lastHook: lastHook ?? null,
+    attempt: attempt ?? 0,
+    notBeforeMs: notBeforeMs ?? 0,
+  }));
+}
+
+/** The record of what is left of it: at least one. Pure. */
+export function recordOf(id: string, intents: readonly [Intent, ...Intent[]]): IntentRecord {
+  const [{ repository, news }] = intents;
+  return { id, repository, news, deliveries: intents.map((intent) => intendedOf(id, intent)) };
+}
+
+function intendedOf(record: string, intent: Intent): IntendedDelivery {
+  const { id, guid, hook, event, action, lastHook, attempt, notBeforeMs } = intent;
+  return {
+    ...(id !== record && { at: Number(id.slice(record.length + 1)) }),
+    guid,
+    hook,
+    event,
+    ...(action !== null && { action }),
+    ...(lastHook !== null && { lastHook }),
+    ...(attempt > 0 && { attempt }),
+    ...(notBeforeMs > 0 && { notBeforeMs }),
+  };
 }
 
 /** Deliveries that wait or are under way. */

@@ -13,7 +13,7 @@ import type { RecordChange } from '../records/port.ts';
 import type { Repository } from '../repositories/repository.ts';
 import type { DeliverySummary } from './delivery.ts';
 import { eventsOf } from './events-of.ts';
-import { fullness, intentKey, type Intent, type News, type Waiting } from './intent.ts';
+import { fullness, intentKey, recordOf, type News, type Waiting } from './intent.ts';
 import { Ulids } from './ulid.ts';
 
 interface Deps {
@@ -28,7 +28,6 @@ interface Wanted {
   hook: Hook;
   event: string;
   action: string | null;
-  news: News;
   lastHook?: Hook;
   guid?: string;
 }
@@ -48,38 +47,29 @@ export class Intents implements Outbox {
   intents(occurrence: Occurrence): readonly RecordChange[] {
     const { repository } = occurrence;
     const isGone = occurrence.kind === 'repository' && occurrence.action === 'deleted';
-    const made = this.#deps
+    const wanted = this.#deps
       .hooksOf(repository)
       .filter((hook) => hook.isActive && !this.#isFull(hook))
       .flatMap((hook) =>
         eventsOf(occurrence)
           .filter(({ event }) => isSubscribed(hook.events, event))
-          .map(({ event, action }) => {
-            const news = { kind: 'occurrence', occurrence } as const;
-            return this.#put({ hook, event, action, news, ...(isGone && { lastHook: hook }) });
-          }),
+          .map((named) => ({ hook, ...named, ...(isGone && { lastHook: hook }) })),
       );
-    return [...made, ...this.#pushed(occurrence, isGone)];
+    return [...this.#put({ kind: 'occurrence', occurrence }, wanted), ...this.#pushed(occurrence, isGone)];
   }
 
   /** Of a new hook and of one that goes. */
   told({ kind, hook, repository, actor }: HookNews): readonly RecordChange[] {
     return kind === 'ping'
-      ? [this.#ping(hook, repository, actor)]
-      : [
-          this.#put({
-            hook,
-            event: 'meta',
-            action: 'deleted',
-            news: { kind, hook, repository, actor },
-            lastHook: hook,
-          }),
-        ];
+      ? this.#ping(hook, repository, actor)
+      : this.#put({ kind, hook, repository, actor }, [
+          { hook, event: 'meta', action: 'deleted', lastHook: hook },
+        ]);
   }
 
   /** Throws resource_exhausted when too many deliveries of the hook wait, as the two below. */
   ping(hook: Hook, repository: Repository, actor: Actor): Promise<void> {
-    return this.#add(hook, () => [this.#ping(hook, repository, actor)]);
+    return this.#add(hook, () => this.#ping(hook, repository, actor));
   }
 
   /** The last push again, to this hook alone, if it wants pushes and there was one. */
@@ -88,14 +78,12 @@ export class Intents implements Outbox {
       const occurrence = this.#pushes.get(String(hook.repository));
       return occurrence === undefined || !isSubscribed(hook.events, 'push')
         ? []
-        : [this.#put({ hook, event: 'push', action: null, news: { kind: 'occurrence', occurrence } })];
+        : this.#put({ kind: 'occurrence', occurrence }, [{ hook, event: 'push', action: null }]);
     });
   }
 
   again(hook: Hook, { id, guid, event, action }: DeliverySummary): Promise<void> {
-    return this.#add(hook, () => [
-      this.#put({ hook, event, action, news: { kind: 'again', delivery: id }, guid }),
-    ]);
+    return this.#add(hook, () => this.#put({ kind: 'again', delivery: id }, [{ hook, event, action, guid }]));
   }
 
   #add(hook: Hook, changes: () => readonly RecordChange[]): Promise<void> {
@@ -106,13 +94,15 @@ export class Intents implements Outbox {
     return this.#deps.mirror.change(() => ({ changes: changes(), answer: undefined }));
   }
 
-  #ping(hook: Hook, repository: Repository, actor: Actor): RecordChange {
-    return this.#put({ hook, event: 'ping', action: null, news: { kind: 'ping', repository, actor } });
+  #ping(hook: Hook, repository: Repository, actor: Actor): readonly RecordChange[] {
+    return this.#put({ kind: 'ping', repository, actor }, [{ hook, event: 'ping', action: null }]);
   }
 
-  #put({ hook, event, action, news, lastHook, guid = randomUUID() }: Wanted): RecordChange {
-    const intent: Intent = {
-      id: this.#ulids.next(Number(this.#deps.clock.nowNano() / 1_000_000n)),
+  /** One record for all that are told the same. */
+  #put(news: News, wanted: readonly Wanted[]): readonly RecordChange[] {
+    const id = this.#ulids.next(Number(this.#deps.clock.nowNano() / 1_000_000n));
+    const [first, ...rest] = wanted.map(({ hook, event, action, lastHook, guid = randomUUID() }, at) => ({
+      id: `${id}-${at}`,
       guid,
       hook: hook.id,
       repository: hook.repository,
@@ -122,8 +112,10 @@ export class Intents implements Outbox {
       lastHook: lastHook ?? null,
       attempt: 0,
       notBeforeMs: 0,
-    };
-    return { kind: 'put', key: intentKey(intent), value: intent };
+    }));
+    return first === undefined
+      ? []
+      : [{ kind: 'put', key: intentKey({ id }), value: recordOf(id, [first, ...rest]) }];
   }
 
   #isFull({ id }: Hook): boolean {

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Hub } from '../../../daemon/hub/hub.ts';
 import { newsOf, type ServiceImage } from '../../../daemon/hub/deployments/deployment-news.ts';
-import type { Intent } from '../../../daemon/hub/deliveries/intent.ts';
+import { intentsOf } from '../../../daemon/hub/deliveries/intent.ts';
 import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
 import { DEFAULT_DELIVERY_RULES } from '../../../daemon/hub/deliveries/rules.ts';
 import { DEFAULT_RULES } from '../../../daemon/hub/limits/rules.ts';
@@ -42,9 +42,8 @@ async function hubWithHook() {
 /** What was left for the hook, as `EVENT ID-OF-DEPLOYMENT STATE`, and forgotten. */
 async function told({ records }: OpenHub): Promise<string[]> {
   const { records: intents } = await records.list('intent/');
-  const lines = intents.flatMap(({ value }) => {
-    // As the hub writes them.
-    const { event, news } = value as Intent;
+  const all = intents.flatMap(({ value }) => intentsOf(value));
+  const lines = all.flatMap(({ event, news }) => {
     const occurrence = news.kind === 'occurrence' ? news.occurrence : undefined;
     if (occurrence?.kind === 'deployment') {
       return [`${event} ${occurrence.deployment.id} ${occurrence.deployment.digest.slice(7, 8)}`];

@@ -5,7 +5,7 @@ import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { OwnCourier } from '../../../../daemon/hub/deliveries/attempt.ts';
 import { DeliveryLoop } from '../../../../daemon/hub/deliveries/delivery-loop.ts';
 import type { DeliveryLog } from '../../../../daemon/hub/deliveries/delivery.ts';
-import type { Intent } from '../../../../daemon/hub/deliveries/intent.ts';
+import { intentsOf, recordOf, type Intent } from '../../../../daemon/hub/deliveries/intent.ts';
 import { LocalDeliveryLog } from '../../../../daemon/hub/deliveries/local-log.ts';
 import { answered } from '../../../../daemon/hub/deliveries/outcome.ts';
 import { DEFAULT_DELIVERY_RULES, type DeliveryRules } from '../../../../daemon/hub/deliveries/rules.ts';
@@ -55,7 +55,7 @@ function rig(rules: Partial<DeliveryRules> = {}) {
     calls,
     off,
     names: () => calls.map(({ name }) => name),
-    intents: async () => (await records.list('intent/')).records.map(({ value }) => value as Intent),
+    intents: async () => (await records.list('intent/')).records.flatMap(({ value }) => intentsOf(value)),
     async start(changed: { records?: Records; deliveries?: DeliveryLog } = {}): Promise<DeliveryLoop> {
       const loop = new DeliveryLoop({
         records,
@@ -246,6 +246,74 @@ test('a delivery that failed is tried again as often as the setting says, later 
     true,
     false,
   ]);
+});
+
+test('of one occurrence what was made goes from its record, and the next daemon makes the rest', async () => {
+  const run = rig({ retries: 1 });
+  const [first, second, third] = [1, 2, 3].map((id) => ({ ...intent(id, 0), id: `R-${id}` }));
+  if (first === undefined || second === undefined || third === undefined) {
+    throw new Error('not all of them');
+  }
+  const value = recordOf('R', [first, second, third]);
+  await run.records.update([{ kind: 'put', key: 'intent/R', value }]);
+  const loop = await run.start();
+  expect(run.names()).toEqual(['host0/1-0', 'host0/2-0', 'host0/3-0']);
+  run.calls[0]?.answer(200);
+  run.calls[1]?.answer(500);
+  await settled();
+  await run.clock.advance(limits.hubDeliveriesKeptMs);
+  const left = [
+    { guid: '2-0', attempt: 1 },
+    { guid: '3-0', attempt: 0 },
+  ];
+  expect((await run.intents()).toSorted((a, b) => a.hook - b.hook)).toMatchObject(left);
+  loop[Symbol.dispose]();
+  await run.start();
+  expect(run.names().slice(3)).toEqual(['host0/3-0']);
+  await run.answer(200);
+  await run.clock.advance(60_000);
+  expect(run.names().slice(4)).toEqual(['host0/2-0']);
+  await run.answer(200);
+  expect(await run.intents()).toEqual([]);
+  expect([1, 2, 3].map((id) => run.log.list({ hook: id, limit: 9 }).length)).toEqual([1, 2, 1]);
+});
+
+test('what a swarm tells late of a record does not make its deliveries again', async () => {
+  const run = rig();
+  const { records } = run;
+  const late: (() => void)[] = [];
+  await run.start({
+    records: {
+      get: (key) => records.get(key),
+      list: (prefix, options) => records.list(prefix, options),
+      update: (changes) => records.update(changes),
+      watch: (prefix, from, listener) =>
+        records.watch(prefix, from, {
+          onRelist: () => listener.onRelist(),
+          onChanges: (events, revision) => late.push(() => listener.onChanges(events, revision)),
+        }),
+    },
+  });
+  const tell = async (): Promise<void> => {
+    late.splice(0, 1).forEach((each) => each());
+    await settled();
+  };
+  const value = recordOf('R', [
+    { ...intent(1, 0), id: 'R-0' },
+    { ...intent(2, 0), id: 'R-1' },
+  ]);
+  await records.update([{ kind: 'put', key: 'intent/R', value }]);
+  await tell();
+  await run.answer();
+  run.calls[0]?.answer(200);
+  await settled();
+  await run.clock.advance(limits.hubDeliveriesKeptMs);
+  expect(await run.intents()).toEqual([]);
+  // That one of them is left, then that none is.
+  expect(late).toHaveLength(2);
+  await tell();
+  await tell();
+  expect(run.names()).toEqual(['host0/1-0', 'host0/2-0']);
 });
 
 test('a hook is switched off after so many failures in a row', async () => {
