@@ -65,7 +65,8 @@ export async function composeBuilds(
   const rules = rulesOf(builder.gc, clock);
   const keeper = new CacheKeeper({ table, layers, caches, clock, log, disk, rules });
   const [held, remoteLayers] = [new HeldTrees(), images.cacheLayers()];
-  const deps = { ...host, layers, sessions, contexts, caches, held, remoteLayers, log };
+  const worker = { id: engineId(database), version: ENGINE_VERSION };
+  const deps = { ...host, layers, sessions, contexts, caches, held, remoteLayers, log, workerId: worker.id };
   const records = new RecordCache({ table, layers, checkouts, clock });
   const solver = new Solver({
     keys: new BuildKeys(deps),
@@ -80,7 +81,6 @@ export async function composeBuilds(
   });
   domain.defer('end the collection of results of builds', () => keeper[Symbol.asyncDispose]());
   const trees = new TreeReader(deps);
-  const worker = { id: engineId(database), version: ENGINE_VERSION };
   const platforms = platformsOf(liveHost());
   const buildkit = new Builds({
     classic: images.classicSteps(),

@@ -248,7 +248,7 @@ describeEngine(
       expect(await refused('other')).toBe('1 cannot replace to directory /u/one with file');
       expect(await refused('target')).toBe('1 cannot copy to non-directory: /file');
       expect(await refused('missing')).toMatch(
-        /^1 failed to compute cache key: failed to calculate checksum of ref.*: "\/none": not found$/,
+        /^1 failed to compute cache key: failed to calculate checksum of ref \S+::[0-9a-f]{32}: "\/none": not found$/,
       );
       expect(await refused('program')).toBe(`${incomplete('/none x')} exit code: 1`);
       expect(await refused('user')).toBe(

@@ -59,6 +59,8 @@ export interface OpDeps {
   /** Described devices of this host that a name of a build means. */
   devices: { find(asked: string): readonly { name: string; isAutoAllowed: boolean }[] };
   temporary: string;
+  /** By which clients know this engine as a worker. */
+  workerId: string;
 }
 
 /** The first session that answers: who waits longest is asked first. */

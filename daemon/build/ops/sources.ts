@@ -38,11 +38,17 @@ export async function findSources(
     const path = posix.resolve('/', asked);
     const here = await findOne(deps, tree, { path, signal, ...reading });
     if (here.length === 0 && !isPattern(path)) {
-      throw notFound(`failed to calculate checksum of ref: ${JSON.stringify(plain(path))}: not found`);
+      throw missingIn(deps, tree, plain(path));
     }
     found.push(...here.map((source) => ({ source, asked })));
   }
   return found;
+}
+
+/** Of a path that a tree does not have, in BuildKit's words: the engine's worker, and an id of the tree. */
+export function missingIn({ workerId }: OpDeps, tree: BuildTree | undefined, path: string): Error {
+  const reference = `${workerId}::${tree?.id ?? ''}`;
+  return notFound(`failed to calculate checksum of ref ${reference}: ${JSON.stringify(path)}: not found`);
 }
 
 /** A path of which nothing but `literal` has made a pattern is none. */

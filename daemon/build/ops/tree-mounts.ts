@@ -6,7 +6,7 @@ import { openReadRoot } from '../../../storage/contexts/roots.ts';
 import type { ChangesRequest } from '../../../storage/files/changes.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { toBytes } from '../../../storage/files/view.ts';
-import { errnoOf, notFound } from '../../base/errors.ts';
+import { errnoOf } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { openInRoot, openRoot, OPEN_PATH, type OpenFile } from '../../base/kernel/files/safepath.ts';
 import type { Rollback } from '../../base/rollback.ts';
@@ -14,7 +14,7 @@ import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import { openTree } from './open-tree.ts';
 import type { OpDeps } from './ports.ts';
 import { literal } from '../graph/literal.ts';
-import { findSources } from './sources.ts';
+import { findSources, missingIn } from './sources.ts';
 
 /** Something of a tree, somewhere on the host. */
 export interface MountedTree {
@@ -49,7 +49,7 @@ export async function mountTree(
   await deps.mounts.overlay({ lowers, upper, work, merged }, { readonly: false });
   undo.defer('unmount a tree of a build', () => deps.mounts.unmount(merged));
   using root = openRoot(merged);
-  using found = openPart(root, source);
+  using found = openPart(root, source, () => missingIn(deps, tree, source));
   const kind = fstatSync(found.fd).isDirectory() ? 'directory' : 'file';
   // A link in the tree may lead anywhere: what was found is pinned, not looked up again.
   const path = join(directory, 'part');
@@ -84,7 +84,7 @@ export async function fillFrom(
 ): Promise<void> {
   const [found] = await findSources(deps, tree, { sources: [literal(source)], signal });
   if (found === undefined) {
-    throw missing(source);
+    throw missingIn(deps, tree, source);
   }
   await using read =
     tree?.content.kind === 'files' ? undefined : await openReadRoot(deps, openTree(deps, tree));
@@ -107,25 +107,21 @@ async function copyOut(
 ): Promise<MountedTree> {
   const [found] = await findSources(deps, tree, { sources: [literal(source)], signal });
   if (found === undefined) {
-    throw missing(source);
+    throw missingIn(deps, tree, source);
   }
   await fillFrom(deps, tree, { source, directory, signal });
   return { path: join(directory, 'data'), kind: found.source.isDirectory ? 'directory' : 'file' };
 }
 
-function openPart(root: OpenFile, source: string): OpenFile {
+function openPart(root: OpenFile, source: string, missing: () => Error): OpenFile {
   try {
     return openInRoot(root.fd, toBytes(posix.resolve('/', source)).slice(1), OPEN_PATH);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR' || errnoOf(error) === 'ELOOP') {
-      throw missing(source);
+      throw missing();
     }
     throw error;
   }
-}
-
-function missing(source: string): Error {
-  return notFound(`failed to calculate checksum of ref: ${JSON.stringify(source)}: not found`);
 }
 
 async function empty(directory: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { SentContext } from '../../../storage/contexts/sources.ts';
 import type { HeldTree } from '../solver/ports.ts';
 
@@ -15,10 +16,16 @@ export class BuildTree implements HeldTree {
   readonly results = new Map<number, BuildTree>();
   readonly #release: () => void;
   #holds = 1;
+  #id: string | undefined;
 
   constructor(content: TreeContent, release: () => void) {
     this.content = content;
     this.#release = release;
+  }
+
+  /** What errors name it by; only as long as it is held. */
+  get id(): string {
+    return (this.#id ??= randomBytes(16).toString('hex'));
   }
 
   hold(): this {
