@@ -45,3 +45,14 @@ export class UnsupportedError extends EngineError {
     this.asked = asked;
   }
 }
+
+/** A client's policy does not let its build have a source. */
+export class DeniedSourceError extends EngineError {
+  /** Why, in the words of the policy. */
+  readonly messages: readonly string[];
+
+  constructor(message: string, messages: readonly string[]) {
+    super('forbidden', message);
+    this.messages = messages;
+  }
+}

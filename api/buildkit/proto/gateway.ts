@@ -70,34 +70,6 @@ export const resolveImageResponse = message({
   ref: field(3, text),
 });
 
-const source = message({ identifier: field(1, text), attrs: mapped(2, text) });
-export const resolveSourceRequest = message({
-  source: optional(1, nested(source)),
-  platform: optional(2, nested(platform)),
-  logName: field(3, text),
-  resolveMode: field(4, text),
-  git: optional(5, nested(message({ returnObject: field(1, flag) }))),
-  image: optional(
-    6,
-    nested(
-      message({
-        noConfig: field(1, flag),
-        attestationChain: field(2, flag),
-        resolveAttestations: repeated(3, text),
-      }),
-    ),
-  ),
-  http: optional(7, nested(message({ checksumRequest: optional(1, bytes) }))),
-  sourcePolicies: repeated(8, nested(sourcePolicy)),
-});
-export type ResolveSourceMessage = ValueOf<typeof resolveSourceRequest>;
-export const resolveSourceResponse = message({
-  source: optional(1, nested(source)),
-  image: optional(2, nested(message({ digest: field(1, text), config: field(2, bytes) }))),
-  git: optional(3, nested(message({ checksum: field(1, text), ref: field(2, text) }))),
-  http: optional(4, nested(message({ checksum: field(1, text), filename: field(2, text) }))),
-});
-
 const fileRange = message({ offset: field(1, number), length: field(2, number) });
 export const readFileRequest = message({
   ref: field(1, text),

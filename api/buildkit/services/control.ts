@@ -106,9 +106,6 @@ export function workerMessage({
 function solveOf(request: SolveMessage, metadata: Metadata): SolveRequest {
   refuseOthers(request);
   const { ref, session, frontend, frontendAttrs, cache, entitlements, definition, frontendInputs } = request;
-  if (request.sourcePolicySession !== '') {
-    throw notImplemented('source policies of sessions (SourcePolicySession) are not supported');
-  }
   const old = request.exporter === '' ? [] : [{ type: request.exporter, attributes: request.exporterAttrs }];
   const exporters = request.exporters.map(({ type, attrs }) => ({ type, attributes: attrs }));
   return {
@@ -125,6 +122,7 @@ function solveOf(request: SolveMessage, metadata: Metadata): SolveRequest {
     isInternal: request.internal,
     hasSessionExporters: request.enableSessionExporter,
     policies: request.sourcePolicy === undefined ? [] : [policyOf(request.sourcePolicy)],
+    policySession: request.sourcePolicySession,
     trace: traceParentOf(metadata),
   };
 }

@@ -1,4 +1,9 @@
-import { BuildError, UnsupportedError, type SourcePlace } from '../../../daemon/base/build-error.ts';
+import {
+  BuildError,
+  DeniedSourceError,
+  UnsupportedError,
+  type SourcePlace,
+} from '../../../daemon/base/build-error.ts';
 import { EngineError, type ErrorCode } from '../../../daemon/base/errors.ts';
 import { statusOf, UNKNOWN, type RpcStatus, type StatusDetail } from '../rpc/status.ts';
 
@@ -48,19 +53,34 @@ export function buildkitStatus(error: unknown): RpcStatus {
   if (error instanceof UnsupportedError) {
     return { ...status, details: [detail(DETAILS[error.what], { name: error.asked })] };
   }
+  const denied = deniedDetails(error);
   if (!(error instanceof BuildError)) {
-    return status;
+    return { ...status, details: denied };
   }
   const { source, vertex } = error;
   return {
     ...status,
     details: [
+      ...denied,
       ...(vertex === undefined ? [] : [detail('Vertex', { digest: vertex })]),
       ...(source === undefined ? [] : [detail('Source', sourceOf(source))]),
     ],
   };
 }
 
+/** What a client's policy says of a source that it denies, wherever in the build that was. */
+function deniedDetails(error: unknown): StatusDetail[] {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof DeniedSourceError) {
+      const denyMessages = cause.messages.map((message) => ({ message }));
+      const value = Buffer.from(JSON.stringify({ action: DENY, denyMessages }));
+      return [{ typeUrl: 'github.com/moby/buildkit/policysession.DecisionResponse+json', value }];
+    }
+  }
+  return [];
+}
+
+const DENY = 1;
 const DETAILS = { request: 'Subrequest', capability: 'FrontendCap' } as const;
 
 function sourceOf({ filename, data, line, endLine }: SourcePlace): object {

@@ -39,8 +39,13 @@ const FRONTEND_CAPS = [
   'source.metaresolver',
   'statfile',
 ];
-/** What clients ask of the daemon besides: several outputs, also such as they name late, and attestations. */
-const DAEMON_CAPS = ['exporter.image.attestations', 'exporter.multiple', 'exporter.session'];
+/** What clients ask of the daemon besides: several outputs, also such as they name late, attestations, policies. */
+const DAEMON_CAPS = [
+  'exporter.image.attestations',
+  'exporter.multiple',
+  'exporter.session',
+  'source.policy.session',
+];
 
 /** `moby.buildkit.v1.frontend.LLBBridge`, for clients that are frontends of their own builds. */
 export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {

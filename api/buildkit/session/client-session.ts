@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
+import { answerMessage, policyAnswerOf } from '../services/source-question.ts';
 import type { RegistryAuth } from '../../types/image.ts';
 import type {
   AgentConnection,
@@ -15,6 +16,8 @@ import type {
   SendTarget,
 } from '../../types/build/session.ts';
 import { bytesMessage } from '../proto/common.ts';
+import { checkPolicyRequest, checkPolicyResponse } from '../proto/sources.ts';
+import type { PolicyAnswer, PolicyQuestion } from '../../types/build/sources.ts';
 import {
   agentRequest,
   credentialsRequest,
@@ -48,6 +51,7 @@ const METHODS = {
   secret: '/moby.buildkit.secrets.v1.Secrets/GetSecret',
   upload: '/moby.upload.v1.Upload/Pull',
   hasAgent: '/moby.sshforward.v1.SSH/CheckAgent',
+  policy: '/moby.buildkit.v1.sourcepolicy.policysession.PolicyVerifier/CheckPolicy',
   outputs: '/moby.exporter.v1.Exporter/FindExporters',
   exported: '/moby.exporter.v1.Exporter/FinalizeExport',
   agent: '/moby.sshforward.v1.SSH/ForwardAgent',
@@ -144,6 +148,17 @@ export class ClientSession implements BuildSession {
   async sendBytes(target: SendTarget, bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
     this.#need('send', `a place for output ${target.output}`);
     await sendBytes(this.#client, target, bytes, signal);
+  }
+
+  async checkSource({ platform, known }: PolicyQuestion, signal: AbortSignal): Promise<PolicyAnswer> {
+    this.#need('policy', 'a policy of sources');
+    const request = checkPolicyRequest.encode({
+      ...(platform && { platform }),
+      source: answerMessage(known),
+    });
+    // As long as it takes: its policy may ask others.
+    const answer = checkPolicyResponse.decode(await this.#client.unary(METHODS.policy, request, { signal }));
+    return policyAnswerOf(answer);
   }
 
   async outputs(made: MadeResult, signal: AbortSignal): Promise<readonly AskedOutput[]> {

@@ -3,6 +3,7 @@ import type { BuildDefinition } from './definition.ts';
 import type { HistoryPort } from './history.ts';
 import type { AskedOutput, BuildSession, SentStat } from './session.ts';
 import type { SourcePolicy } from './source-policy.ts';
+import type { AnsweredImage, AnsweredSource, ImageQuestion, SourceQuestion } from './sources.ts';
 import type { BuildUpdate, BuildWarning } from './status.ts';
 
 /** A cache outside the engine, as a client names it: `registry` with `ref`, `local` with `dest`. */
@@ -33,6 +34,8 @@ export interface SolveRequest {
   isInternal: boolean;
   /** Of all sources of the build. */
   policies: readonly SourcePolicy[];
+  /** A session that is asked for each source besides; `''` = none. */
+  policySession: string;
   /** What the client traces it by; undefined = it does not. */
   trace: TraceParent | undefined;
 }
@@ -77,39 +80,6 @@ export interface ReturnedResult {
 export type ReturnedOutcome =
   | { results: readonly ReturnedResult[]; isByPlatform: boolean }
   | { error: Error };
-
-/** An image that a client asks for while it makes a graph. */
-export interface ImageQuestion {
-  reference: string;
-  /** Undefined: that of this host. */
-  platform?: { os: string; architecture: string; variant: string };
-  mode: 'local' | 'pull';
-  /** As progress shows it; `''` = by its name. */
-  name: string;
-  /** Besides those of the build. */
-  policies: readonly SourcePolicy[];
-}
-
-/** A source that a client asks for while it makes a graph, as graphs name it. */
-export interface SourceQuestion extends Omit<ImageQuestion, 'reference'> {
-  source: { identifier: string; attrs: ReadonlyMap<string, string> };
-}
-
-/** What is known of it beside its files; `source`: what a policy has in its place. */
-export interface AnsweredSource {
-  source: SourceQuestion['source'];
-  image?: { digest: string; config: Buffer };
-  git?: { ref: string; commit: string };
-  http?: { digest: string; fileName: string };
-}
-
-export interface AnsweredImage {
-  /** What was asked for, or what a policy has in its place. */
-  reference: string;
-  /** Of its manifest; `''` = none is known. */
-  digest: string;
-  config: Buffer;
-}
 
 /** A build by POST /build?version=2. */
 export interface SessionBuildRequest {

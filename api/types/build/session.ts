@@ -1,4 +1,5 @@
 import type { RegistryAuth } from '../image.ts';
+import type { PolicyAnswer, PolicyQuestion } from './sources.ts';
 
 /** What the engine needs of a client's session during a build: its files and what it knows. Independent of the wire. */
 export interface BuildSession {
@@ -24,6 +25,8 @@ export interface BuildSession {
   content(store: string): ClientContent;
   /** The client writes a stream where its user wants it. Rejects with what it says went wrong. */
   sendBytes(target: SendTarget, bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void>;
+  /** What the client's policy says of a source. Throws not_implemented where it has none. */
+  checkSource(question: PolicyQuestion, signal: AbortSignal): Promise<PolicyAnswer>;
   /** Outputs that the client wants besides, now that it may see what was made; none where it does not say. */
   outputs(made: MadeResult, signal: AbortSignal): Promise<readonly AskedOutput[]>;
   /** All outputs are done: the same as the answer of the build. */

@@ -89,6 +89,9 @@ export const buildkitLimits = {
   /** Lines of one warning of a client, and bytes of all that it warns of in one build. */
   warningLinesMax: 10_000,
   warningsBytesMax: 16 * 1024 * 1024,
+  /** Sources that a client's own policy is asked for in one build, and questions about one of them, as BuildKit. */
+  policyVerdictsMax: 1_000,
+  policyQuestionsOfSourceMax: 10,
   /** Rules of a source policy, how often they convert one source, and how long its name may become by that. */
   sourceRulesMax: 1_000,
   sourceConversionsMax: 20,

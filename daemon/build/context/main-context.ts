@@ -12,6 +12,7 @@ import type { Vertex } from '../graph/op.ts';
 import type { UsedSource } from '../graph/used-source.ts';
 import type { GraphOwner } from '../llb/owner.ts';
 import { readGraph } from '../llb/read-graph.ts';
+import { judged } from '../policy/asked-policy.ts';
 import { convertOp } from '../policy/convert-graph.ts';
 import { evaluated } from '../policy/evaluate.ts';
 import type { SourceConversion } from '../policy/named-source.ts';
@@ -89,7 +90,7 @@ export async function loadContext(
         }),
       );
     case 'http': {
-      const address = convertedUrl(source.url, build);
+      const address = await judged(signal, () => convertedUrl(source.url, build));
       const hash = createHash('sha256');
       const came = await stream(build, async (shown) => {
         return await receive(shown, showUrl(address), async (told) =>
@@ -101,7 +102,7 @@ export async function loadContext(
     }
     case 'git':
       return await solved(build, {
-        op: convertOp(source.op, ownerOf(build)),
+        op: await judged(signal, () => convertOp(source.op, ownerOf(build))),
         inputs: [],
         name: `[internal] load git source ${url}`,
       });
@@ -112,7 +113,7 @@ export async function loadContext(
 
 /** The context as a graph of the client; undefined = there is none. */
 async function contextInput(build: ContextLoading): Promise<MainContext | undefined> {
-  const input = inputOf(build, 'context');
+  const input = await judged(build.signal, () => inputOf(build, 'context'));
   if (input !== undefined) {
     return await solved(build, input);
   }

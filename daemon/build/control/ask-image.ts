@@ -1,4 +1,4 @@
-import type { AnsweredImage, ImageQuestion } from '../../../api/types/build/ports.ts';
+import type { AnsweredImage, ImageQuestion } from '../../../api/types/build/sources.ts';
 import type { BuildSession } from '../../../api/types/build/session.ts';
 import {
   canonicalRepository,
@@ -6,6 +6,7 @@ import {
   withDefaultTag,
 } from '../../../storage/references/reference.ts';
 import { formatPlatform, hostPlatform, parsePlatform } from '../../../storage/image/platform.ts';
+import { judged } from '../policy/asked-policy.ts';
 import { convertImage } from '../policy/evaluate.ts';
 import { findImage } from '../ops/image.ts';
 import type { BuildLayers } from '../ports.ts';
@@ -25,18 +26,19 @@ export interface Asking {
 export async function askImage(
   { layers, sessions, session, running, signal }: Asking,
   { reference: text, platform, mode, name, policies }: ImageQuestion,
+  convert = running.converting(policies),
 ): Promise<AnsweredImage> {
   const parsed = withDefaultTag(parseReference(text));
   const { tag, digest } = parsed;
   const suffix = `${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`;
   const asked = `${canonicalRepository(parsed)}${suffix}`;
-  const reference = convertImage(asked, running.converting(policies));
   const { os, architecture, variant } = platform ?? { os: '', architecture: '', variant: '' };
   const machine =
     os === ''
       ? hostPlatform()
       : parsePlatform([os, architecture, variant].filter(Boolean).join('/'), 'platform');
   const { vertices } = running;
+  const reference = await judged(signal, () => convertImage(asked, formatPlatform(machine), convert));
   return await vertices.run(name || `[internal] load metadata for ${asked}`, async (vertex) => {
     const found = await findImage(
       { layers, sessions },

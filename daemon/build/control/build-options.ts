@@ -1,4 +1,4 @@
-import { hostPlatform, parsePlatform } from '../../../storage/image/platform.ts';
+import { formatPlatform, hostPlatform, parsePlatform } from '../../../storage/image/platform.ts';
 import type { BuildSession } from '../../../api/types/build/session.ts';
 import type { BuildOptions, ImageLayout, NamedContext } from '../frontend/options.ts';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
@@ -79,7 +79,10 @@ function contextOf(name: string, value: string, asker: Asker): NamedContext {
     /^(docker-image|oci-layout|local|input):(?:\/\/)?(.*)$/s.exec(value) ?? [];
   switch (scheme) {
     case 'docker-image': {
-      const other = rest === 'scratch' ? undefined : otherThanImage(rest, asker.convert);
+      const other =
+        rest === 'scratch'
+          ? undefined
+          : otherThanImage(rest, asker.platform || formatPlatform(hostPlatform()), asker.convert);
       if (other?.startsWith('git://') === true) {
         throw notImplemented(`named context ${name}=${value}: it cannot become ${other} by a source policy`);
       }

@@ -1,19 +1,21 @@
 import type { Readable } from 'node:stream';
 import type {
-  AnsweredImage,
-  AnsweredSource,
   BuildkitPort,
   BuildWorker,
   CachePruning,
   FrontendRequest,
   FrontendResult,
-  ImageQuestion,
   ReturnedOutcome,
   SessionBuildRequest,
   SolveRequest,
-  SourceQuestion,
   UsageEntry,
 } from '../../../api/types/build/ports.ts';
+import type {
+  AnsweredImage,
+  AnsweredSource,
+  ImageQuestion,
+  SourceQuestion,
+} from '../../../api/types/build/sources.ts';
 import type { BuildSession, SentStat } from '../../../api/types/build/session.ts';
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import type { HistoryPort } from '../../../api/types/build/history.ts';
@@ -40,6 +42,7 @@ import type { TreeReader } from '../ops/tree-reader.ts';
 import { askImage, type Asking } from './ask-image.ts';
 import type { ArchiveSpools } from '../context/archive.ts';
 import { Uploads, type UploadedBody } from '../context/uploads.ts';
+import { policyOf } from '../llb/ask-policy.ts';
 import { askSource } from '../llb/ask-source.ts';
 import { resultDefinition } from '../llb/result-definition.ts';
 import type { BuildEnd } from '../history/ports.ts';
@@ -127,10 +130,14 @@ export class Builds implements BuildkitPort {
     const attestations = readAttestations(attributes);
     refuseAttestations(attestations, outputs);
     const isReturned = frontend === '' && definition === undefined;
-    const { ref, session, entitlements, inputs, isInternal, policies, hasSessionExporters } = request;
+    const { ref, session, entitlements, inputs, isInternal, policies, hasSessionExporters, policySession } =
+      request;
     const begun = { frontend, options: attributes };
     const facts = { ref, session, entitlements, caches, inputs, policies, begun, attestations };
     return await this.#during(facts, isInternal ? undefined : request, signal, async (running) => {
+      if (policySession !== '') {
+        running.policy = policyOf({ ...this.#deps, running }, policySession);
+      }
       if (!isReturned) {
         await this.#frontend(running, {
           frontend,

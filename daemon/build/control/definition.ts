@@ -7,6 +7,7 @@ import { limits } from '../../base/limits.ts';
 import type { Contexts, ReceivedFiles } from '../session/contexts.ts';
 import type { TreeReader } from '../ops/tree-reader.ts';
 import type { Sessions } from '../session/sessions.ts';
+import { judged } from '../policy/asked-policy.ts';
 import { convertDirectory } from '../policy/evaluate.ts';
 import type { SourceConversion } from '../policy/named-source.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
@@ -160,7 +161,7 @@ async function receive(
   request: LocalFiles,
 ): Promise<Texts> {
   const other = request.localSessions.get(request.directory);
-  const directory = convertDirectory(request.directory, other ?? own.id, convert);
+  const directory = await judged(signal, () => convertDirectory(request.directory, other ?? own.id, convert));
   const session = other === undefined ? own : await sessions.get(other, signal);
   const id = `transferring ${request.directory === 'dockerfile' ? 'dockerfile' : 'context'}:`;
   let current = 0;

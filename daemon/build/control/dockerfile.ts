@@ -17,6 +17,7 @@ import type { UsedSource } from '../graph/used-source.ts';
 import { findImage } from '../ops/image.ts';
 import { datedConfig } from '../export/dated-config.ts';
 import type { BuildLayers, BuiltImage } from '../ports.ts';
+import { judged } from '../policy/asked-policy.ts';
 import { convertGraph, convertOp } from '../policy/convert-graph.ts';
 import { convertImage } from '../policy/evaluate.ts';
 import type { Contexts } from '../session/contexts.ts';
@@ -75,7 +76,7 @@ export async function buildDockerfile(
   refuseOtherSyntax(definition);
   const [platform = ''] = options.platforms;
   if (options.subrequest !== '') {
-    using read = new Reading(build, { options, platform, sources });
+    using read = await judged(build.signal, () => new Reading(build, { options, platform, sources }));
     return { answer: await read.answer(options.subrequest) };
   }
   const images: BuiltImage[] = [];
@@ -100,7 +101,7 @@ async function buildFor(
     imports,
   }: { options: FrontendOptions; sources: LoadedSources; imports: readonly CacheImport[] },
 ): Promise<BuiltImage> {
-  using read = new Reading(build, { options, platform, sources });
+  using read = await judged(build.signal, () => new Reading(build, { options, platform, sources }));
   const graph = await read.graph();
   const { epochSeconds, isCacheInline: isInline } = options;
   const image = await solveGraph(build, sources.definition, { graph, isInline, imports, epochSeconds });
@@ -151,7 +152,9 @@ class Reading implements Disposable {
       try {
         const request = { dockerfile, options: this.#options, lint, readsAll: false, warnings };
         const graph = await makeGraph(request, this.#ports());
-        return { ...graph, tree: convertGraph(graph.tree, ownerOf(this.#build)) };
+        const owner = ownerOf(this.#build);
+        const tree = await judged(this.#build.signal, () => convertGraph(graph.tree, owner));
+        return { ...graph, tree };
       } finally {
         tellWarnings(this.#build.vertices, this.#definition, warnings);
       }
@@ -181,7 +184,7 @@ class Reading implements Disposable {
       },
       findLayout: async (layout, platform) => {
         const named = { kind: 'layout', ...layout, session: this.#build.session.id, platform: '' } as const;
-        const op = convertOp(named, ownerOf(this.#build));
+        const op = await judged(this.#build.signal, () => convertOp(named, ownerOf(this.#build)));
         if (op.kind !== 'layout') {
           throw notImplemented(`oci-layout://${layout.store}: a source policy makes no layout of it`);
         }
@@ -214,7 +217,7 @@ async function loadImage(
   holds: Disposable[],
 ): Promise<FoundImage> {
   const { vertices, layers, sessions, session, signal } = build;
-  const reference = convertImage(asked, build.convert);
+  const reference = await judged(signal, () => convertImage(asked, formatPlatform(platform), build.convert));
   return await vertices.run(`[internal] load metadata for ${asked}`, async (vertex) => {
     const context: Omit<RunContext, 'used'> = {
       signal,

@@ -5,6 +5,7 @@ import { VertexProgress } from './vertex-progress.ts';
 import { subdirectoryOf } from '../context/subdirectory.ts';
 import type { HeldSource, Vertex } from '../graph/op.ts';
 import type { UsedSource } from '../graph/used-source.ts';
+import { judged } from '../policy/asked-policy.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import { loadDefinition, loadIgnore, type Definition, type Loading } from './definition.ts';
 import type { FrontendOptions } from './options.ts';
@@ -75,7 +76,7 @@ async function dockerfileInput(build: ContextLoading): Promise<DockerfileInput> 
   if (!build.inputs.has('dockerfile')) {
     return NO_INPUT;
   }
-  const vertex = inputOf(build, 'dockerfile');
+  const vertex = await judged(build.signal, () => inputOf(build, 'dockerfile'));
   if (vertex === undefined) {
     throw invalidArgument('the input dockerfile of the client is empty');
   }

@@ -17,6 +17,7 @@ import { attestationsOf } from '../attest/attestations.ts';
 import type { Attestation } from '../attest/statement.ts';
 import { shownAttributes } from '../history/shown-attributes.ts';
 import type { BuiltImage } from '../ports.ts';
+import type { AskedPolicy } from '../policy/asked-policy.ts';
 import { conversionBy } from '../policy/conversion.ts';
 import type { SourceConversion } from '../policy/named-source.ts';
 import type { CacheExport } from './cache-options.ts';
@@ -60,6 +61,8 @@ export class RunningBuild {
   readonly #stop = new AbortController();
   readonly #results = new Map<string, BuiltImage>();
   readonly #held: Disposable[] = [];
+  /** That of a session, which is asked for each source. */
+  policy: AskedPolicy | undefined;
   /** What its frontend was asked for last. */
   asked: Pick<FrontendRequest, 'frontend' | 'options'> | undefined;
   /** What exporters told the client. */
@@ -95,7 +98,8 @@ export class RunningBuild {
 
   /** What policies of the build, and further ones, make of sources. Throws invalid_argument for one that is none. */
   converting(more: readonly SourcePolicy[] = []): SourceConversion {
-    return conversionBy([...this.#policies, ...more]);
+    const convert = conversionBy([...this.#policies, ...more]);
+    return this.policy?.after(convert) ?? convert;
   }
 
   /** Keeps an image until the build ends, for a client that will return it. */

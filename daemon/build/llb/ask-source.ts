@@ -1,4 +1,4 @@
-import type { AnsweredSource, SourceQuestion } from '../../../api/types/build/ports.ts';
+import type { AnsweredSource, SourceQuestion } from '../../../api/types/build/sources.ts';
 import { formatPlatform, hostPlatform, parsePlatform } from '../../../storage/image/platform.ts';
 import { findLayout } from '../context/image-layout.ts';
 import { askImage, type Asking } from '../control/ask-image.ts';
@@ -8,6 +8,7 @@ import { release } from '../solver/ports.ts';
 import type { Solver } from '../solver/solver.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import { evaluated } from '../policy/evaluate.ts';
+import { judged } from '../policy/asked-policy.ts';
 import { asTheyAre } from '../policy/named-source.ts';
 import { sourceOf } from './source.ts';
 
@@ -19,14 +20,17 @@ import { sourceOf } from './source.ts';
 export async function askSource(
   asking: Asking & { solver: Solver<BuildTree> },
   { source: asked, platform, mode, name, policies }: SourceQuestion,
+  convert = asking.running.converting(policies),
 ): Promise<AnsweredSource> {
   const { running, session, signal } = asking;
-  const source = evaluated(asked, running.converting(policies), true);
   const { os, architecture, variant } = platform ?? { os: '', architecture: '', variant: '' };
   const machine =
     os === ''
       ? hostPlatform()
       : parsePlatform([os, architecture, variant].filter(Boolean).join('/'), 'platform');
+  const source = await judged(signal, () =>
+    evaluated({ ...asked, platform: formatPlatform(machine) }, convert, true),
+  );
   const op = sourceOf(source, {
     session: session.id,
     sharedKey: session.sharedKey,
@@ -37,7 +41,7 @@ export async function askSource(
   const title = name || `[internal] load metadata for ${source.identifier}`;
   if (op.kind === 'image') {
     const question = { reference: op.reference, mode: mode === 'pull' ? mode : op.mode, name, policies };
-    const found = await askImage(asking, { ...question, ...(platform && { platform }) });
+    const found = await askImage(asking, { ...question, ...(platform && { platform }) }, convert);
     const { reference, digest, config } = found;
     return { source: { ...source, identifier: `docker-image://${reference}` }, image: { digest, config } };
   }

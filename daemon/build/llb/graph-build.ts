@@ -2,6 +2,7 @@ import type { BuildDefinition } from '../../../api/types/build/definition.ts';
 import { hostPlatform } from '../../../storage/image/platform.ts';
 import { isEngineError } from '../../base/errors.ts';
 import { ownerOf } from '../context/main-context.ts';
+import { judged } from '../policy/asked-policy.ts';
 import { readGraph } from './read-graph.ts';
 import type { BuiltImage } from '../ports.ts';
 import { layersOfTree } from '../snapshots/tree.ts';
@@ -22,7 +23,7 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
   const { layers, vertices } = build;
   const imports = readCacheImports(namedCaches(build.cacheImports));
   const platform = hostPlatform();
-  const target = readGraph(definition, ownerOf(build));
+  const target = await judged(build.signal, () => readGraph(definition, ownerOf(build)));
   const chain = chainOf(target);
   const progress = new VertexProgress(vertices, [target]);
   const [file = { name: '', data: '' }] = definition.files;

@@ -134,9 +134,10 @@ function sourceVertex(
 ): Vertex {
   const { os, architecture, variant } = platform ?? { os: '', architecture: '', variant: '' };
   const named = [os, architecture, variant].filter((part) => part !== '').join('/');
-  const source = evaluated(sent, owner.convert);
+  const whole = named || owner.platform;
+  const source = evaluated({ ...sent, platform: whole }, owner.convert);
   return {
-    op: sourceOf(source, { ...owner, platform: named || owner.platform }),
+    op: sourceOf(source, { ...owner, platform: whole }),
     inputs: [],
     name: source.identifier,
   };

@@ -86,5 +86,5 @@ function convertedBy(
   const isSame =
     identifier === source.identifier &&
     [...updates.attrs].every(([name, value]) => (source.attrs.get(name) ?? '') === value);
-  return isSame ? undefined : { identifier, attrs: new Map([...source.attrs, ...updates.attrs]) };
+  return isSame ? undefined : { ...source, identifier, attrs: new Map([...source.attrs, ...updates.attrs]) };
 }

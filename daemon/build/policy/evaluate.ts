@@ -9,9 +9,9 @@ export function evaluated(source: NamedSource, convert: SourceConversion, isAske
 }
 
 /** The reference that is taken in place of an image's. Throws in BuildKit's words, and not_implemented for no image. */
-export function convertImage(reference: string, convert: SourceConversion): string {
+export function convertImage(reference: string, platform: string, convert: SourceConversion): string {
   const identifier = `docker-image://${reference}`;
-  const converted = evaluated({ identifier, attrs: new Map() }, convert, true);
+  const converted = evaluated({ identifier, attrs: new Map(), platform }, convert, true);
   const [, name] = /^docker-image:\/\/(.*)$/s.exec(converted.identifier) ?? [];
   if (name === undefined) {
     throw notImplemented(`ref mutated by policy to non-image: ${identifier} -> ${converted.identifier}`);
@@ -23,9 +23,13 @@ export function convertImage(reference: string, convert: SourceConversion): stri
  * The identifier of what is no image and taken in place of one; undefined = it stays an image. What denies it tells so
  * when it is asked for. Pure.
  */
-export function otherThanImage(reference: string, convert: SourceConversion): string | undefined {
+export function otherThanImage(
+  reference: string,
+  platform: string,
+  convert: SourceConversion,
+): string | undefined {
   try {
-    const { identifier } = convert({ identifier: `docker-image://${reference}`, attrs: new Map() });
+    const { identifier } = convert({ identifier: `docker-image://${reference}`, attrs: new Map(), platform });
     return identifier.startsWith('docker-image://') ? undefined : identifier;
   } catch (error) {
     if (isEngineError(error, 'forbidden')) {

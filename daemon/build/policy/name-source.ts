@@ -46,19 +46,21 @@ export function fullIdentifier(identifier: string): string {
   return `docker-image://${canonicalRepository(whole)}${suffix}`;
 }
 
-function imageName({ reference, mode, layerLimit }: ImageSource): NamedSource {
-  return named(`docker-image://${reference}`, {
+function imageName({ reference, mode, layerLimit, platform }: ImageSource): NamedSource {
+  const attributes = {
     'image.resolvemode': mode,
     'image.layerlimit': layerLimit === undefined ? '' : String(layerLimit),
-  });
+  };
+  return { ...named(`docker-image://${reference}`, attributes), platform };
 }
 
-function layoutName({ store, digest, session, layerLimit }: LayoutSource): NamedSource {
-  return named(`oci-layout://${store}@${digest}`, {
+function layoutName({ store, digest, session, layerLimit, platform }: LayoutSource): NamedSource {
+  const attributes = {
     'oci.store': store,
     'oci.session': session,
     'oci.layerlimit': layerLimit === undefined ? '' : String(layerLimit),
-  });
+  };
+  return { ...named(`oci-layout://${store}@${digest}`, attributes), platform };
 }
 
 function localName(op: LocalSource): NamedSource {

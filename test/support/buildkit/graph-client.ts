@@ -34,7 +34,8 @@ type ControlRequest = Parameters<typeof solveRequest.encode>[0];
 export class GraphClient implements AsyncDisposable {
   readonly server: SessionServer;
   readonly #socketPath: string;
-  readonly #session = randomUUID();
+  /** Its id. */
+  readonly session = randomUUID();
   #calls: RpcClient | undefined;
 
   constructor(daemon: TestDaemon) {
@@ -44,7 +45,7 @@ export class GraphClient implements AsyncDisposable {
 
   async open(): Promise<this> {
     const session = await upgrade(this.#socketPath, '/session', {
-      'X-Docker-Expose-Session-Uuid': this.#session,
+      'X-Docker-Expose-Session-Uuid': this.session,
       'X-Docker-Expose-Session-Sharedkey': '',
       'X-Docker-Expose-Session-Grpc-Method': METHODS,
     });
@@ -55,7 +56,7 @@ export class GraphClient implements AsyncDisposable {
 
   /** `Control.Solve`; answers what exporters told. */
   async control(request: ControlRequest): Promise<ReadonlyMap<string, string>> {
-    const whole = { ref: randomUUID(), session: this.#session, ...request };
+    const whole = { ref: randomUUID(), session: this.session, ...request };
     const answer = await this.call('/moby.buildkit.v1.Control/Solve', solveRequest.encode(whole));
     return solveResponse.decode(answer).exporterResponse;
   }

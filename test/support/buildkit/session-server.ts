@@ -12,6 +12,7 @@ import {
   packet,
   PACKET,
 } from '../../../api/buildkit/proto/session.ts';
+import { checkPolicyRequest, checkPolicyResponse } from '../../../api/buildkit/proto/sources.ts';
 import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import { ClientSession } from '../../../api/buildkit/session/client-session.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
@@ -39,6 +40,7 @@ export const METHODS = [
   '/moby.buildkit.secrets.v1.Secrets/GetSecret',
   '/moby.upload.v1.Upload/Pull',
   '/grpc.health.v1.Health/Check',
+  '/moby.buildkit.v1.sourcepolicy.policysession.PolicyVerifier/CheckPolicy',
   '/moby.exporter.v1.Exporter/FindExporters',
   '/moby.exporter.v1.Exporter/FinalizeExport',
 ];
@@ -56,6 +58,10 @@ export class SessionServer implements AsyncDisposable {
   takes: 'files' | 'bytes' = 'bytes';
   /** At every registry. */
   account = { username: 'me', secret: 'pw' };
+  /** What its policy says of sources. */
+  policy:
+    | ((asked: ValueOf<typeof checkPolicyRequest>) => Parameters<typeof checkPolicyResponse.encode>[0])
+    | undefined;
   /** Outputs that it names when something is made; undefined = it has nobody to say. */
   further: Parameters<typeof findExportersResponse.encode>[0]['exporters'] | undefined;
   /** What it was told then, and when all were done. */
@@ -81,6 +87,10 @@ export class SessionServer implements AsyncDisposable {
         Credentials: definition('/moby.filesync.v1.Auth/Credentials', false),
         GetSecret: definition('/moby.buildkit.secrets.v1.Secrets/GetSecret', false),
         Pull: definition('/moby.upload.v1.Upload/Pull', true),
+        CheckPolicy: definition(
+          '/moby.buildkit.v1.sourcepolicy.policysession.PolicyVerifier/CheckPolicy',
+          false,
+        ),
         FindExporters: definition('/moby.exporter.v1.Exporter/FindExporters', false),
         FinalizeExport: definition('/moby.exporter.v1.Exporter/FinalizeExport', false),
       },
@@ -97,6 +107,10 @@ export class SessionServer implements AsyncDisposable {
         GetSecret: answer((request) =>
           request.includes('known') ? Buffer.from([0x0a, 3, 1, 0, 255]) : undefined,
         ),
+        CheckPolicy: answer((request) => {
+          const said = this.policy?.(checkPolicyRequest.decode(request));
+          return said && checkPolicyResponse.encode(said);
+        }),
         FindExporters: answer((request) => {
           this.found.push(findExportersRequest.decode(request));
           return this.further && findExportersResponse.encode({ exporters: this.further });

@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { solveRequest } from '../../../api/buildkit/proto/control.ts';
-import { resolveSourceRequest, resolveSourceResponse } from '../../../api/buildkit/proto/gateway.ts';
+import { resolveSourceRequest, resolveSourceResponse } from '../../../api/buildkit/proto/sources.ts';
 import { GraphClient, type SolvedTree } from '../../support/buildkit/graph-client.ts';
 import { busybox, copy, definitionOf, node, scratch, type Node } from '../../support/buildkit/graphs.ts';
+import { hostPlatform } from '../../../storage/image/platform.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
 import { WebServer } from '../../support/registry/web.ts';
 
@@ -194,9 +195,61 @@ describeEngine(
       );
     });
 
+    test('a policy of a session is asked for each source, told more of it, and converts and denies', async () => {
+      await using client = await new GraphClient(engine.daemon).open();
+      const { server } = client;
+      const content = Buffer.from(`FROM old AS base\nADD ${url} /\n`);
+      server.list = [
+        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
+      ];
+      const asked: string[] = [];
+      let denies = '';
+      server.policy = ({ platform, source: known }) => {
+        const { identifier, attrs } = known?.source ?? { identifier: '', attrs: new Map<string, string>() };
+        asked.push(`${identifier} ${platform?.architecture ?? ''}`.trim());
+        if (identifier === 'docker-image://docker.io/library/old:latest') {
+          return { decision: { action: CONVERT, update: { identifier: IMAGE } } };
+        }
+        if (identifier === url && known?.http === undefined) {
+          return { request: { source: { identifier, attrs } } };
+        }
+        const isDenied = identifier === denies && known?.http?.checksum === DIGEST;
+        return { decision: isDenied ? { action: DENY, denyMessages: [{ message: 'new' }] } : {} };
+      };
+      const request = { sourcePolicySession: client.session };
+      const build = async (): Promise<string> =>
+        await client.build(
+          async (bridge) => (await bridge.request({ frontend: 'dockerfile.v0' })).text('/new'),
+          request,
+        );
+      expect(await build()).toBe('new');
+      const arch = hostPlatform().architecture;
+      expect(new Set(asked)).toEqual(
+        new Set([
+          'local://dockerfile',
+          'local://context',
+          `docker-image://docker.io/library/old:latest ${arch}`,
+          `${IMAGE} ${arch}`,
+          url,
+        ]),
+      );
+      denies = url;
+      await expect(build()).rejects.toThrow(`source "${url}" not allowed by policy: action DENY`);
+      await expect(
+        client.build(async (bridge) => (await bridge.solve(remote(url))).text('/f'), request),
+      ).rejects.toThrow('not allowed by policy');
+      await client.build(async (bridge) => {
+        const source = { source: { identifier: 'docker-image://old' } };
+        const answer = await bridge.ask('ResolveSourceMeta', resolveSourceRequest.encode(source));
+        expect(resolveSourceResponse.decode(answer).source?.identifier).toBe(IMAGE);
+      }, request);
+      // A session that has no policy is asked for one.
+      server.policy = undefined;
+      await expect(build()).rejects.toThrow('CheckPolicy');
+    });
+
     test('what cannot be asked is refused by its name', async () => {
       await using client = await new GraphClient(engine.daemon).open();
-      await expect(client.control({ sourcePolicySession: 's' })).rejects.toThrow('SourcePolicySession');
       const sourcePolicy = { rules: [{ action: 9, selector: { identifier: 'x' } }] };
       await expect(client.control({ sourcePolicy })).rejects.toThrow('source policy: unknown action 9');
       await expect(client.control({ sourcePolicy: { rules: [{}] } })).rejects.toThrow(

@@ -20,6 +20,7 @@ const REQUEST: SolveRequest = {
   inputs: new Map(),
   isInternal: false,
   hasSessionExporters: false,
+  policySession: '',
   policies: [],
   trace: undefined,
 };

@@ -108,8 +108,8 @@ test('a source may become one of another kind', () => {
 });
 
 test('an image stays one, and a directory, too', () => {
-  expect(convertImage('a:1', to('docker-image://a:1', 'docker-image://b:2'))).toBe('b:2');
-  expect(() => convertImage('a:1', to('docker-image://a:1', 'https://x'))).toThrow(
+  expect(convertImage('a:1', 'linux/amd64', to('docker-image://a:1', 'docker-image://b:2'))).toBe('b:2');
+  expect(() => convertImage('a:1', 'linux/amd64', to('docker-image://a:1', 'https://x'))).toThrow(
     'ref mutated by policy to non-image: docker-image://a:1 -> https://x',
   );
   expect(convertDirectory('a', 's', to('local://a', 'local://b'))).toBe('b');
