@@ -77,6 +77,8 @@ export interface LocalSource {
   includePatterns: readonly string[];
   excludePatterns: readonly string[];
   followPaths: readonly string[];
+  /** All of it comes: a file that came before is not known by its size and time. */
+  isSentAnew?: true;
 }
 
 /** Files of the client that are here already, held by the build that reads them. Inputs: none. */

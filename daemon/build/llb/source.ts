@@ -13,8 +13,8 @@ import type { NamedSource } from '../policy/named-source.ts';
 import { RESULT_SCHEME } from './result-definition.ts';
 import type { GraphOwner } from './owner.ts';
 
-/** What changes no result: what a client compares, and what records are called. */
-const TOLD = new Set(['local.unique', 'local.differ', 'image.recordtype']);
+/** What changes no result: what records are called. */
+const TOLD = new Set(['local.unique', 'image.recordtype']);
 
 type Source = ImageSource | LayoutSource | LocalSource | HttpSource | GitSource | HeldSource;
 
@@ -107,6 +107,7 @@ function localSource({ rest, take }: Asked, { session, sharedKey }: GraphOwner):
     includePatterns: patterns('local.includepattern', take('local.includepattern')),
     excludePatterns: patterns('local.excludepatterns', take('local.excludepatterns')),
     followPaths: patterns('local.followpaths', take('local.followpaths')),
+    ...(take('local.differ') === 'none' && { isSentAnew: true }),
   };
 }
 

@@ -83,7 +83,7 @@ export class BuildOps implements SolverOps<BuildTree> {
   async #local(op: LocalSource, context: RunContext): Promise<BuildTree> {
     const { sessions, contexts, log } = this.#deps;
     const session = await sessions.get(op.session, context.signal);
-    const { name, sharedKey, includePatterns, excludePatterns, followPaths } = op;
+    const { name, sharedKey, includePatterns, excludePatterns, followPaths, isSentAnew } = op;
     const work = `transferring ${name}:`;
     let current = 0;
     const received = await contexts.receive(
@@ -94,14 +94,16 @@ export class BuildOps implements SolverOps<BuildTree> {
         excludePatterns,
         followPaths,
         // Other patterns make another list: each is kept on its own.
-        key: JSON.stringify([
-          name,
-          // Without a key of its own a session shares with nobody else.
-          sharedKey === '' ? { session: session.id } : sharedKey,
-          includePatterns,
-          excludePatterns,
-          followPaths,
-        ]),
+        key: isSentAnew
+          ? ''
+          : JSON.stringify([
+              name,
+              // Without a key of its own a session shares with nobody else.
+              sharedKey === '' ? { session: session.id } : sharedKey,
+              includePatterns,
+              excludePatterns,
+              followPaths,
+            ]),
         came: (bytes) => {
           current += bytes;
           context.work({ name: work, current, isDone: false });

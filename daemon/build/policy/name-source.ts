@@ -69,6 +69,7 @@ function localName(op: LocalSource): NamedSource {
     'local.includepattern': listed(op.includePatterns),
     'local.excludepatterns': listed(op.excludePatterns),
     'local.followpaths': listed(op.followPaths),
+    'local.differ': op.isSentAnew ? 'none' : '',
   });
 }
 

@@ -61,6 +61,7 @@ const OPS: readonly Op[] = [
     includePatterns: ['i'],
     excludePatterns: ['e'],
     followPaths: ['f'],
+    isSentAnew: true,
   },
   { kind: 'http', url: 'u', checksum: 'c', fileName: 'f', mode: 0o600, owner: { uid: 1, gid: 2 } },
   {

@@ -336,6 +336,15 @@ const diff = (lower: number, upper: number): Buffer =>
     diff: { lower: { input: lower }, upper: { input: upper } },
   });
 
+test.each([
+  ['none', true],
+  ['metadata', false],
+])('a directory with local.differ=%s: whether all of it is sent anew is %s', (differ, expected) => {
+  const source = { identifier: 'local://context', attrs: new Map([['local.differ', differ]]) };
+  const op = read(operation.encode({ source }))?.op;
+  expect(op?.kind === 'local' && op.isSentAnew === true).toBe(expected);
+});
+
 test('a difference; that of nothing is all, that of equals is nothing', () => {
   expect(read(image, local, diff(0, 1))).toMatchObject({
     op: { kind: 'diff' },

@@ -57,6 +57,7 @@ test.each<[string, Op, string]>([
   ['git by URL', { ...git, remote: 'https://u@host:1/r.git', subdirectory: '' }, 'git://host:1/r.git#main'],
   ['git, its HEAD', { ...git, remote: 'ssh://git@host/r', ref: '', subdirectory: '' }, 'git://host/r'],
   ['local', directory, 'local://context'],
+  ['local, sent anew', { ...directory, isSentAnew: true }, 'local://context'],
   ['layout', layout, `oci-layout://s@sha256:${'a'.repeat(64)}`],
 ])('%s: its name, which leads to the same operation', (_title, op, identifier) => {
   const named = nameSource(op);
