@@ -22,6 +22,8 @@ export interface BuildSpecInput {
   id: string;
   request: ContainerCreateRequest;
   image: ResolvedImage;
+  /** The client has named the image's platform. */
+  isPlatformAsked: boolean;
   facts: HostFacts;
   defaults: EngineDefaults;
   /** The container that a field names, undefined when there is none. */
@@ -89,7 +91,7 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
       logDriver: hostConfig.LogConfig.Type,
     },
     warnings: [
-      ...platformWarnings(image, facts),
+      ...platformWarnings(image, facts, input.isPlatformAsked),
       ...configWarnings,
       ...hostWarnings,
       ...linkWarnings,

@@ -68,13 +68,16 @@ export function mergeConfig(
   return { config, warnings };
 }
 
-/** Warns when an image is for another kind of processor; throws invalid_argument for another operating system. */
-export function platformWarnings(image: ResolvedImage, facts: HostFacts): string[] {
+/**
+ * Warns when an image is for another kind of processor and nobody has asked for that; throws invalid_argument for
+ * another operating system.
+ */
+export function platformWarnings(image: ResolvedImage, facts: HostFacts, isAsked: boolean): string[] {
   if (image.os !== '' && image.os !== 'linux') {
     throw invalidArgument(`image operating system "${image.os}" cannot be used on this platform`);
   }
   const { architecture } = image;
-  if (architecture === '' || runsNatively(architecture, facts.imageArchitecture)) {
+  if (isAsked || architecture === '' || runsNatively(architecture, facts.imageArchitecture)) {
     return [];
   }
   return [

@@ -55,13 +55,15 @@ export async function createContainer(
   // Until the row holds the layers, a removal of the image must not take them.
   using _pin = images.pin(image.layerIds);
   refuseOtherPlatform(image, request.Image, options.platform);
+  // By the query, and matching: others have been refused.
+  const isPlatformAsked = (options.platform ?? '') !== '';
   const id = newId();
   // Steps of a build have the labels that its instructions set.
   const hubToken = options.ofBuild ? undefined : readHubTokenLabels(request.Labels ?? {});
   const ownFiles = [...(options.task?.files ?? []), ...(options.step?.files ?? [])];
   const hiddenFiles = [...ownFiles, ...hubTokenFile(context, id, hubToken)];
   const { spec, warnings } = namingFields(request, (asked) =>
-    specify(context, { id, request: asked, image, hiddenFiles }),
+    specify(context, { id, request: asked, image, isPlatformAsked, hiddenFiles }),
   );
   using _mounted = pinImages(context, spec);
   const sources = volumeSources(context, spec.hostConfig.VolumesFrom ?? []);
@@ -128,6 +130,7 @@ function specify(
     id: string;
     request: ContainerCreateRequest;
     image: ResolvedImage;
+    isPlatformAsked: boolean;
     hiddenFiles: readonly HiddenFile[];
   },
 ): { spec: ContainerSpec; warnings: string[] } {

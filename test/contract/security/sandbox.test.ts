@@ -163,6 +163,7 @@ needs(
       id,
       request,
       image: { id: '', layerIds: [], config: {}, os: 'linux', architecture: facts.imageArchitecture },
+      isPlatformAsked: false,
       facts,
       defaults: engineDefaults,
       findContainer: () => undefined,

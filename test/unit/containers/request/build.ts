@@ -35,7 +35,12 @@ const neighbour: OtherContainer = {
 /** The specification of a request for an image whose command is `sh`; `neighbour` exists, `/missing` does not. */
 export function build(
   request: ContainerCreateRequest,
-  world: { facts?: HostFacts; image?: ContainerConfig; defaults?: EngineDefaults } = {},
+  world: {
+    facts?: HostFacts;
+    image?: ContainerConfig;
+    defaults?: EngineDefaults;
+    isPlatformAsked?: boolean;
+  } = {},
 ): { spec: ContainerSpec; warnings: string[] } {
   return buildSpec({
     id: CONTAINER_ID,
@@ -47,6 +52,7 @@ export function build(
       os: 'linux',
       architecture: 'amd64',
     },
+    isPlatformAsked: world.isPlatformAsked ?? false,
     facts: world.facts ?? capableHost,
     defaults: world.defaults ?? engineDefaults,
     findContainer: (ref) => (ref === 'neighbour' ? neighbour : undefined),

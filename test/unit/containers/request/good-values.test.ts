@@ -208,12 +208,14 @@ test.each(['::1', '0:0:0:0:0:0:0:1'])(
   },
 );
 
-test('an image for another processor is pointed out', () => {
-  const { warnings } = build({}, { facts: { ...capableHost, imageArchitecture: 'arm64' } });
-  expect(warnings).toEqual([
+test('an image for another processor is pointed out, but to who asked for that', () => {
+  const facts = { ...capableHost, imageArchitecture: 'arm64' };
+  expect(build({}, { facts }).warnings).toEqual([
     "The requested image's platform (linux/amd64) does not match the detected host platform (linux/arm64) and no " +
       'specific platform was requested',
   ]);
+  expect(build({}, { facts, isPlatformAsked: true }).warnings).toEqual([]);
+  expect(build({}).warnings).toEqual([]);
 });
 
 test('a specification survives its row', () => {
