@@ -77,7 +77,8 @@ needsEngine()('the start of a daemon on a disk that takes no changes', () => {
     await engine.daemon.stop();
     const database = new Sqlite(`${engine.daemon.paths.dataRoot}/berth.db`);
     database.exec(
-      'DROP TABLE build_history_blobs; DROP TABLE build_history; ' +
+      'ALTER TABLE image_digests DROP COLUMN is_own; ' +
+        'DROP TABLE build_history_blobs; DROP TABLE build_history; ' +
         'DROP TABLE build_content_keys; DROP TABLE build_records; ' +
         'DROP TABLE cluster_events; DROP TABLE cluster_records; ' +
         'DROP TABLE hub_layers; DROP TABLE hub_deliveries; DROP TABLE hub_records; ' +
