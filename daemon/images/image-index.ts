@@ -156,14 +156,16 @@ export class ImageIndex {
   }
 
   /**
-   * The image that a client means: a full id (with or without `sha256:`), a name, or a unique prefix of an id. A name
+   * The image that a client means: a full id (with or without `sha256:`), a full digest of its manifest, a name,
+   * or a unique prefix of an id. A name
    * wins over a prefix. Throws not_found `No such image: ...`, invalid_argument for text that is no reference or a
    * prefix of several ids.
    */
   find(text: string): ImageRecord {
     const hex = FULL_DIGEST.exec(text)?.[1];
     if (hex !== undefined) {
-      const image = this.#images.get(`sha256:${hex}`);
+      // Clients that build name what they built by the digest that they were told, which may be that of a manifest.
+      const image = this.#images.get(`sha256:${hex}`) ?? this.#byManifest(`sha256:${hex}`);
       if (image === undefined) {
         throw noSuchImage(text);
       }
@@ -341,6 +343,12 @@ export class ImageIndex {
     }
   }
 
+  /** The image that any repository has under a digest. */
+  #byManifest(digest: string): ImageRecord | undefined {
+    const row = [...this.#digests.values()].find((each) => each.digest === digest);
+    return row && this.#images.get(row.imageId);
+  }
+
   #byPrefix(text: string): ImageRecord | undefined {
     const prefix = SHORT_ID.exec(text)?.[1];
     if (prefix === undefined) {
@@ -358,6 +366,11 @@ function readConfig(row: ImageRow): ImageConfig {
   const found = `sha256:${createHash('sha256').update(row.config).digest('hex')}`;
   invariant(found === row.id, `the stored configuration has the digest ${found}`);
   return parseImageConfig(row.config, row.id);
+}
+
+/** It names an image by the whole of a digest: its id, or what its manifest is called. */
+export function isFullDigest(text: string): boolean {
+  return FULL_DIGEST.test(text);
 }
 
 /** `busybox:latest` */

@@ -86,11 +86,13 @@ export function workerMessage({
 }: BuildWorker): Sparse<ValueOf<typeof workerRecord>> {
   return {
     id,
-    labels: new Map(
-      hostGateway === undefined
+    labels: new Map([
+      // By this one clients know an engine that pushes itself, has archives, caches and several platforms at once.
+      ['org.mobyproject.buildkit.worker.snapshotter', 'overlayfs'],
+      ...(hostGateway === undefined
         ? []
-        : [['org.mobyproject.buildkit.worker.moby.host-gateway-ip', hostGateway]],
-    ),
+        : [['org.mobyproject.buildkit.worker.moby.host-gateway-ip', hostGateway] as const]),
+    ]),
     platforms: platforms.map(({ variant = '', ...platform }) => ({ ...platform, variant })),
     gcPolicy: policy.map(({ isAll, filters, unusedMs, reservedBytes, usedBytesMax, freeBytesMin }) => ({
       all: isAll,

@@ -8,7 +8,9 @@ import {
   type OciDescriptor,
   type StatementBlob,
 } from '../../../storage/image-archives/oci-documents.ts';
+import { several } from '../../base/concurrency/several.ts';
 import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
 import type { Blob } from '../cache/exchange/manifest.ts';
 import type { ImageTarget } from '../cache/exchange/ports.ts';
 import { annotationsOf, type Annotation } from './annotations.ts';
@@ -44,17 +46,10 @@ export async function putImages(
   const isIndex = images.some(({ attestations, isByPlatform }) => isByPlatform || attestations.length > 0);
   const manifests: OciDescriptor[] = [];
   const said: OciDescriptor[] = [];
-  const known = new Map<string, OciDescriptor>();
+  const known = await putLayers({ layers }, target, images, { ...options, types });
   for (const image of images) {
     const { platform } = image;
     const diffIds = layers.diffIds(image.layerIds);
-    for (const [position, layerId] of image.layerIds.entries()) {
-      const diffId = diffIds[position] ?? '';
-      if (!known.has(diffId)) {
-        known.set(diffId, await putLayer({ layers }, target, layerId, { ...options, types }));
-        told('layer', known.get(diffId)?.digest ?? '');
-      }
-    }
     const config = await target.putBlob(image.config, types.config, signal);
     failpoint('build.export.config');
     told('config', config.digest);
@@ -103,6 +98,26 @@ async function putStatements(
   await target.putManifest({ bytes, mediaType: types.manifest }, signal, { isByDigest: true });
   told('attestation manifest', descriptor.digest);
   return descriptor;
+}
+
+/** Of all images, each once; by their diff IDs. */
+async function putLayers(
+  { layers }: Pick<ExportDeps, 'layers'>,
+  target: ImageTarget,
+  images: readonly ExportedImage[],
+  { signal, ...options }: PutOptions & { types: ImageTypes },
+): Promise<ReadonlyMap<string, OciDescriptor>> {
+  const wanted = new Map<string, number>();
+  for (const { layerIds } of images) {
+    layers.diffIds(layerIds).forEach((diffId, position) => wanted.set(diffId, layerIds[position] ?? 0));
+  }
+  const max = limits.cacheUploadsMax;
+  const put = await several([...wanted], { max, signal }, async ([diffId, layerId], ends) => {
+    const descriptor = await putLayer({ layers }, target, layerId, { ...options, signal: ends });
+    options.told('layer', descriptor.digest);
+    return [diffId, descriptor] as const;
+  });
+  return new Map(put);
 }
 
 /** One that the target has already, or can have without sending, where its form is not asked for. */

@@ -76,26 +76,14 @@ function outputOf(type: string, left: OptionsLeft): Output {
   }
   const epochSeconds = readEpoch('source-date-epoch', left.take('source-date-epoch'));
   switch (type) {
-    case 'moby': {
+    case 'moby':
       // What compose says of each image that it does not push.
       left.only('load', ['true', '1']);
-      // Clients that use it push by themselves afterwards.
-      left.flag('push', false);
-      const names = namesOf(left);
-      return {
-        kind: 'image',
-        names,
-        push: 'none',
-        ...byDigestOf(left, { names, isPushed: false }),
-        isStored: true,
-        layers: takeLayerFormat(type, new OptionsLeft(new Map()), { isOci: false, hasAnnotations: false }),
-        annotations: [],
-        epochSeconds,
-        rewritesTimes: left.flag('rewrite-timestamp', false),
-      };
-    }
+      // Clients read it themselves: images of the store are told by their digests alone (docker buildx).
+      left.flag('prefer-image-digest', false);
+      return imageOf(type, left, epochSeconds);
     case 'image':
-      return imageOf(left, epochSeconds);
+      return imageOf(type, left, epochSeconds);
     case 'local':
     case 'tar':
       left.only('mode', ['copy']);
@@ -108,7 +96,8 @@ function outputOf(type: string, left: OptionsLeft): Output {
   }
 }
 
-function imageOf(left: OptionsLeft, epochSeconds: number | undefined): ImageOutput {
+/** `moby`: what clients ask for that know an engine's store; the image is there where that can hold it. */
+function imageOf(type: 'moby' | 'image', left: OptionsLeft, epochSeconds: number | undefined): ImageOutput {
   const isStored = left.all.has('store') ? left.flag('store', true) : 'usual';
   // What is stored is files already.
   left.flag('unpack', true);
@@ -116,19 +105,19 @@ function imageOf(left: OptionsLeft, epochSeconds: number | undefined): ImageOutp
   const isByDigest = left.flag('push-by-digest', false);
   const names = namesOf(left);
   if (isPushed && names.length === 0) {
-    throw invalidArgument('exporter image: push=true needs a name');
+    throw invalidArgument(`exporter ${type}: push=true needs a name`);
   }
   if (isByDigest && !isPushed) {
-    throw invalidArgument('exporter image: push-by-digest=true needs push=true');
+    throw invalidArgument(`exporter ${type}: push-by-digest=true needs push=true`);
   }
   const annotations = takeAnnotations(left.all);
-  const layers = takeLayerFormat('image', left, { isOci: false, hasAnnotations: annotations.length > 0 });
+  const layers = takeLayerFormat(type, left, { isOci: false, hasAnnotations: annotations.length > 0 });
   if (
     !isPushed &&
     (annotations.length > 0 || layers.isOci || layers.compression !== 'gzip' || layers.isForced)
   ) {
     throw notImplemented(
-      'exporter image: annotations, compression and oci-mediatypes are of an image that is pushed: ' +
+      `exporter ${type}: annotations, compression and oci-mediatypes are of an image that is pushed: ` +
         'the store has none (push=true, or type=oci)',
     );
   }

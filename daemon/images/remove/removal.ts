@@ -1,7 +1,7 @@
 import type { ImageDeleteItem } from '../../../api/types/image.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { imageEvent } from '../events.ts';
-import { digestName, tagName, type ImageRecord } from '../image-index.ts';
+import { digestName, isFullDigest, tagName, type ImageRecord } from '../image-index.ts';
 import type { ImageContext } from '../context.ts';
 import { decideRemoval, type RemovalPlan } from './remove.ts';
 
@@ -19,7 +19,7 @@ export async function removeImage(
   const imageId = image.row.id;
   const plan = decideRemoval({
     imageId,
-    asked: ref,
+    asked: isFullDigest(ref) ? imageId : ref,
     tags: index.tagsOf(imageId),
     digests: index.digestsOf(imageId),
     users: context.users(imageId),

@@ -36,9 +36,13 @@ describeEngine(
     const build = async (
       label: string,
       attrs: Record<string, string>,
-      { type = 'image', options = {} }: { type?: string; options?: Record<string, string> } = {},
+      {
+        type = 'image',
+        options = {},
+        lines = ['FROM busybox', `LABEL it=${label}`],
+      }: { type?: string; options?: Record<string, string>; lines?: string[] } = {},
     ): Promise<ReadonlyMap<string, string>> => {
-      const content = Buffer.from(`FROM busybox\nLABEL it=${label}\n`);
+      const content = Buffer.from(lines.join('\n'));
       server.list = [
         { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
       ];
@@ -99,7 +103,28 @@ describeEngine(
       await engine.http.ok('DELETE', `/images/${name}:1`);
       await engine.http.ok('POST', `/images/create?fromImage=${name}&tag=${digests[3]}`);
       expect((await inspect(`${name}@${digests[3]}`)).Id).toBe(Id);
-      await engine.http.ok('DELETE', `/images/${Id}`);
+      // As clients that build name it: by the digest that they were told.
+      expect((await inspect(digests[3] ?? '')).Id).toBe(Id);
+      await engine.http.ok('DELETE', `/images/${digests[3]}`);
+      expect((await engine.http.request('GET', `/images/${Id}/json`)).status).toBe(404);
+    });
+
+    test("an engine's own exporter (moby) pushes, too: several platforms are not in the store", async () => {
+      const name = '127.0.0.1:5000/engine:1';
+      const attrs = { name, push: 'true', 'prefer-image-digest': 'true' };
+      const one = await build('engine', attrs, { type: 'moby' });
+      expect((await inspect(one.get('containerimage.digest') ?? '')).RepoTags).toEqual([name]);
+      await engine.http.ok('DELETE', `/images/${name}`);
+      const options = { platform: 'linux/amd64,linux/arm64' };
+      const lines = ['FROM scratch', 'COPY Dockerfile /'];
+      const both = await build('engine', attrs, { type: 'moby', options, lines });
+      expect(both.get('containerimage.digest')).not.toBe(one.get('containerimage.digest'));
+      expect((await engine.http.request('GET', `/images/${name}/json`)).status).toBe(404);
+      await engine.http.ok('POST', `/images/create?fromImage=${name}&platform=linux/arm64`);
+      await engine.http.ok('DELETE', `/images/${name}`);
+      await expect(build('engine', { name }, { type: 'moby', options, lines })).rejects.toThrow(
+        'exporter image: several platforms at once are not supported',
+      );
     });
   },
   { alsoNeeds: ['docker-registry'] },

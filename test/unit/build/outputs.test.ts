@@ -30,7 +30,7 @@ test('outputs are read with their options', () => {
     rewritesTimes: false,
   };
   expect(readOutputs(asked('moby', { name: 'a,b:2', push: 'true' }))).toEqual([
-    { ...image, names: ['a', 'b:2'], push: 'none', isStored: true },
+    { ...image, names: ['a', 'b:2'], push: 'names', isStored: 'usual' },
   ]);
   expect(readOutputs(asked('image', { name: 'a', unpack: 'false', 'force-compression': 'false' }))).toEqual([
     { ...image, names: ['a'], push: 'none', isStored: 'usual' },
@@ -134,7 +134,7 @@ test.each([
     { 'rewrite-timestamp': 'true' },
     'exporter local: option rewrite-timestamp=true is not supported',
   ],
-  ['moby', { 'annotation.a': 'b' }, 'exporter moby: option annotation.a=b is not supported'],
+  ['moby', { 'annotation.a': 'b' }, 'exporter moby: annotations, compression and oci-mediatypes are of an'],
   ['local', { mode: 'delete' }, 'exporter local: option mode=delete is not supported'],
   ['oci', { compression: 'estargz' }, 'exporter oci: compression estargz is not supported'],
   ['oci', { 'compression-level': '10' }, 'option compression-level=10: gzip has 0 to 9'],

@@ -1,4 +1,4 @@
-import { Semaphore } from '../../../base/concurrency/semaphore.ts';
+import { several } from '../../../base/concurrency/several.ts';
 import { failpoint } from '../../../base/failpoint.ts';
 import { limits } from '../../../base/limits.ts';
 import {
@@ -46,31 +46,20 @@ export async function writeCache(
   return manifest;
 }
 
-/** Several at a time; in the order of the ids. The first that fails ends the others, and is what is thrown. */
+/** In the order of the ids. */
 async function putLayers(
   target: CacheTarget,
   layerIds: readonly number[],
   { told, signal }: Pick<WriteOptions, 'told' | 'signal'>,
 ): Promise<Map<number, Blob>> {
-  const slots = new Semaphore(limits.cacheUploadsMax);
-  const stop = new AbortController();
-  const ends = AbortSignal.any([signal, stop.signal]);
-  const put = async (layerId: number): Promise<[number, Blob]> => {
-    try {
-      using _slot = await slots.acquire(ends);
-      const blob = await target.putLayer(layerId, ends);
-      failpoint('build.cache.export.layer');
-      told(`writing layer ${blob.digest}`);
-      return [layerId, blob];
-    } catch (error) {
-      stop.abort(error);
-      throw error;
-    }
-  };
-  // Nothing of it goes on behind the answer.
-  const settled = await Promise.allSettled(layerIds.map(put));
-  stop.signal.throwIfAborted();
-  return new Map(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
+  const max = limits.cacheUploadsMax;
+  const put = await several(layerIds, { max, signal }, async (layerId, ends): Promise<[number, Blob]> => {
+    const blob = await target.putLayer(layerId, ends);
+    failpoint('build.cache.export.layer');
+    told(`writing layer ${blob.digest}`);
+    return [layerId, blob];
+  });
+  return new Map(put);
 }
 
 async function carriedOver(
