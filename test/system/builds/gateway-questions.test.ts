@@ -156,7 +156,7 @@ describeEngine('questions of clients that are frontends', (engine) => {
     expect(found?.refs).toEqual([told.get('containerimage.digest')]);
     expect(JSON.parse(String(found?.metadata.get('containerimage.config')))).toMatchObject({ os: 'linux' });
     server.further = [{ type: 'nowhere', attrs: new Map() }];
-    await expect(client.control(request)).rejects.toThrow('exporter nowhere is not supported');
+    await expect(client.control(request)).rejects.toThrow('exporter "nowhere" could not be found');
     expect(server.finalized).toHaveLength(2);
     await engine.http.ok('DELETE', '/images/late:1');
   });
