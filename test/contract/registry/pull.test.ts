@@ -81,7 +81,10 @@ needs('docker-registry')('pull', () => {
   it('brings an image with its name and digest, and says so as dockerd does', async () => {
     const messages = await pull('app', { tag: '1' });
     const [first, second] = image.layers.map(({ digest }) => digest.slice(7, 19));
-    const said = messages.map(({ status, id }) => [status, id].filter(Boolean).join(' '));
+    // A registry that is slow to answer is told of, on a busy machine this one too.
+    const said = messages
+      .map(({ status, id }) => [status, id].filter(Boolean).join(' '))
+      .filter((line) => !line.startsWith('Waiting for'));
     expect(said[0]).toBe('Pulling from app 1');
     expect(said.slice(1, 3)).toEqual([`Pulling fs layer ${first}`, `Pulling fs layer ${second}`]);
     expect(said).toEqual(
