@@ -2,7 +2,8 @@
 import { EngineError, errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
 import * as attributes from '../../daemon/base/kernel/files/attributes.ts';
 import * as files from '../../daemon/base/kernel/files/files.ts';
-import { fileStatus, type FileTime } from '../../daemon/base/kernel/files/file-status.ts';
+import type { FileTime } from '../../daemon/base/kernel/files/file-status.ts';
+import { setOwnerAndMode } from '../../daemon/base/kernel/files/owner-and-mode.ts';
 import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { attributePolicy } from '../layers/attributes.ts';
@@ -311,16 +312,7 @@ export class LiveTree implements Disposable {
 
   #metadata(fd: number, member: TarMember): void {
     const { uid, gid } = this.#request.owner ?? member;
-    const now = fileStatus(fd);
-    const isOwned = now.uid === uid && now.gid === gid;
-    // Looking costs nothing, a change goes through the journal of the disk. The owner first: changing it drops
-    // set-user-id bits and capabilities.
-    if (!isOwned) {
-      files.changeOwner(fd, uid, gid);
-    }
-    if (!isOwned || now.mode !== member.mode) {
-      files.changeMode(fd, member.mode);
-    }
+    setOwnerAndMode(fd, { uid, gid, mode: member.mode });
     for (const [attribute, value] of member.attributes) {
       setAttribute(member, attribute, () => attributes.setAttribute(fd, attribute, value));
     }

@@ -118,7 +118,7 @@ export class LayerApplier implements TarSink {
   }
 
   #createFile(path: string, member: TarMember): void {
-    const fd = this.#tree.createFile(path);
+    const fd = this.#tree.createFile(path, member.mode);
     this.#file = { fd, path, member, content: new ContentWriter(fd, member) };
     if (member.sparse !== undefined) {
       this.#recipe.sparse(path, member.size, member.sparse);

@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs';
 import { errnoOf, internal, invalidArgument } from '../../daemon/base/errors.ts';
 import { setAttribute, setAttributeAt } from '../../daemon/base/kernel/files/attributes.ts';
 import * as files from '../../daemon/base/kernel/files/files.ts';
+import { setOwnerAndMode } from '../../daemon/base/kernel/files/owner-and-mode.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { removeTreeAt } from '../files/remove/remove-tree.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
@@ -42,7 +43,7 @@ export class LayerTree implements Disposable {
     this.implied.delete(path);
     this.#directoryEnds.set(path, { mtime: metadata.mtime, attributes: this.#allowed(path, metadata) });
     if (path === '') {
-      this.#ownAndMode(this.#root, metadata);
+      setOwnerAndMode(this.#root, metadata);
       return;
     }
     const { parent, name } = splitName(path);
@@ -53,21 +54,22 @@ export class LayerTree implements Disposable {
       constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
     );
     this.#directories.add(path, fd);
-    this.#ownAndMode(fd, metadata);
+    setOwnerAndMode(fd, metadata);
     if (hidesLower) {
       setAttribute(fd, OPAQUE_ATTRIBUTE, OPAQUE_YES);
     }
   }
 
-  /** Creates a file and returns its descriptor; write the content, then call `finishFile`. */
-  createFile(path: string): number {
-    return this.#create(path, (parent, name) => files.createFileAt(parent, name));
+  /** Creates a file and returns its descriptor; write the content, then call `finishFile` with the same mode. */
+  createFile(path: string, mode: number): number {
+    // Set-user-id and the like only once the owner is right.
+    return this.#create(path, (parent, name) => files.createFileAt(parent, name, mode & 0o777));
   }
 
-  /** Sets what is known about a file and closes it. The owner first: changing it drops setuid bits and capabilities. */
+  /** Sets what is known about a file and closes it. */
   finishFile(fd: number, path: string, metadata: Metadata): void {
     try {
-      this.#ownAndMode(fd, metadata);
+      setOwnerAndMode(fd, metadata);
       for (const [attribute, value] of this.#allowed(path, metadata)) {
         this.#attribute(path, attribute, () => setAttribute(fd, attribute, value));
       }
@@ -240,11 +242,6 @@ export class LayerTree implements Disposable {
       files.unlinkAt(directory, name);
     }
     this.#directories.forget();
-  }
-
-  #ownAndMode(fd: number, metadata: Metadata): void {
-    files.changeOwner(fd, metadata.uid, metadata.gid);
-    files.changeMode(fd, metadata.mode);
   }
 
   #finishSpecial(path: string, metadata: Metadata, options: { hasMode: boolean }): void {
