@@ -48,6 +48,8 @@ export type Source = SourceFacts &
 export interface SourceReading {
   /** A link that is a source itself is not what it leads to. */
   keepsLinks?: boolean;
+  /** `**` in a path is any number of directories. */
+  isDeep?: boolean;
   /** A directory that is one is more than what lies in it: its mode and owner count, too. */
   isWhole?: boolean;
 }
@@ -70,7 +72,7 @@ export function contextSources(
     throw failed(instruction, `forbidden path outside the build context: ${text} ()`);
   }
   if (WILD.test(path)) {
-    return tree.matching(path).map((match) => contextSource(context, match, reading));
+    return tree.matching(path, reading).map((match) => contextSource(context, match, reading));
   }
   if (tree.find(toBytes(path), reading.keepsLinks !== true) === undefined) {
     throw failed(

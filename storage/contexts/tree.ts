@@ -1,3 +1,4 @@
+import { matchDeep, outermost } from '../references/deep-match.ts';
 import { matchPattern } from '../references/match.ts';
 import { toText } from '../files/view.ts';
 import type { ContextEntry } from './entries.ts';
@@ -68,11 +69,14 @@ export class ContextTree {
   }
 
   /** Paths that a pattern with `*`, `?` or `[` means, in order. Throws invalid_argument for a malformed one. */
-  matching(pattern: string): string[] {
-    const depth = components(pattern).length;
-    return [...this.#entries.keys()]
-      .filter((path) => path.split('/').length === depth && matchPattern(pattern, toText(path)))
-      .toSorted(byBytes);
+  matching(pattern: string, { isDeep = false }: { isDeep?: boolean } = {}): string[] {
+    const parts = components(pattern);
+    const paths = [...this.#entries.keys()].toSorted(byBytes);
+    return isDeep
+      ? outermost(paths.filter((path) => matchDeep(parts, toText(path).split('/'))))
+      : paths.filter(
+          (path) => path.split('/').length === parts.length && matchPattern(pattern, toText(path)),
+        );
   }
 
   /** Everything below a directory, parents before children, in order. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { EngineError, ifThere } from '../../daemon/base/errors.ts';
 import { listNames, reopen } from '../../daemon/base/kernel/files/files.ts';
 import { TarChunks } from '../tar/chunks.ts';
+import { isAnyDepth, outermost } from '../references/deep-match.ts';
 import { matchPattern } from '../references/match.ts';
 import { GONE, locate, type PathHandle } from './path-handle.ts';
 import { TarOut } from './tar-out.ts';
@@ -16,6 +17,8 @@ export interface SelectRequest {
   keepsLinks?: boolean;
   /** Mode and owner of a directory count in its digest, too. */
   isWhole?: boolean;
+  /** `**` in a path is any number of directories. */
+  isDeep?: boolean;
 }
 
 export interface Selected {
@@ -32,11 +35,11 @@ const NO_TIME = { seconds: 0, nanoseconds: 0 };
 
 /** What paths and patterns mean in a view, and digests of what is there. Nothing found is nothing answered. */
 export function select(
-  { view, patterns, keepsLinks = false, isWhole = false }: SelectRequest,
+  { view, patterns, keepsLinks = false, isWhole = false, isDeep = false }: SelectRequest,
   isCanceled: () => boolean,
 ): Selected[] {
   return patterns.flatMap((pattern, index) =>
-    matching(view, pattern).flatMap((path): Selected[] => {
+    matching(view, pattern, { isDeep }).flatMap((path): Selected[] => {
       using found = locateIfThere(view, path, !keepsLinks);
       return found === undefined
         ? []
@@ -53,14 +56,41 @@ export function select(
 }
 
 /** Paths that a pattern means, each part of it among the names of what the parts before it mean. */
-export function matching(view: FilesView, pattern: string): string[] {
+export function matching(
+  view: FilesView,
+  pattern: string,
+  { isDeep = false }: { isDeep?: boolean } = {},
+): string[] {
   let paths = [''];
-  for (const part of pattern.split('/').filter((name) => name !== '' && name !== '.')) {
-    paths = /[*?[\\]/.test(part)
-      ? paths.flatMap((path) => namesIn(view, path, part).map((name) => `${path}/${name}`))
-      : paths.map((path) => `${path}/${part}`);
+  const parts = pattern.split('/').filter((name) => name !== '' && name !== '.');
+  for (const [index, part] of parts.entries()) {
+    if (isDeep && isAnyDepth(parts, index)) {
+      paths = [...new Set(paths.flatMap((path) => [path, ...directoriesBelow(view, path)]))];
+    } else {
+      paths = /[*?[\\]/.test(part)
+        ? paths.flatMap((path) => namesIn(view, path, part).map((name) => `${path}/${name}`))
+        : paths.map((path) => `${path}/${part}`);
+    }
+  }
+  if (isDeep) {
+    // Not all of them need be there, and what is not may not hide what lies in it.
+    paths = outermost(paths.filter((path) => isThere(view, path || '/')));
   }
   return paths.map((path) => path || '/');
+}
+
+/** Links are not followed: they may lead in a circle. */
+function directoriesBelow(view: FilesView, path: string): string[] {
+  return namesIn(view, path, '*').flatMap((name) => {
+    const below = `${path}/${name}`;
+    using found = locateIfThere(view, below, false);
+    return found?.status.isDirectory === true ? [below, ...directoriesBelow(view, below)] : [];
+  });
+}
+
+function isThere(view: FilesView, path: string): boolean {
+  using found = locateIfThere(view, path, false);
+  return found !== undefined;
 }
 
 function namesIn(view: FilesView, path: string, pattern: string): string[] {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { must, runClient, type Said } from '../support/buildkit/run-client.ts';
@@ -201,6 +201,34 @@ describeEngine(
       );
       expect(await said('copies', 'sh', '-c', 'cd /up && find . | sort')).toBe(
         '.\n./a\n./a/b\n./a/b/three.md\n./b\n./b/three.md\n',
+      );
+    });
+
+    test('COPY --parents: ** is any number of directories, and a file that moves is another result', async () => {
+      const folder = write('deep', {
+        'a/one.md': '1',
+        'a/b/two.md': '2',
+        'a/b/c/three.md': '3',
+        'a/b/c/four.txt': '4',
+        Dockerfile: [
+          'FROM busybox AS base',
+          'RUN mkdir -p /t/x/y && echo 1 >/t/f && echo 2 >/t/x/y/f && ln -s .. /t/x/up && ln -s y /t/x/link',
+          'FROM busybox',
+          'COPY --parents a/**/*.md /all/',
+          'COPY --parents a/*/*.md /some/',
+          'COPY --parents --from=base /t/./**/f /stage/',
+        ].join('\n'),
+      });
+      const list = 'cd /all && find . -type f | sort; cd /some && find . -type f; cd /stage && find . | sort';
+      await must(docker('build', '--tag', 'deep', folder));
+      const stage = '.\n./f\n./x\n./x/y\n./x/y/f\n';
+      expect(await said('deep', 'sh', '-c', list)).toBe(
+        `./a/b/c/three.md\n./a/b/two.md\n./a/one.md\n./a/b/two.md\n${stage}`,
+      );
+      renameSync(`${folder}/a/b`, `${folder}/a/moved`);
+      await must(docker('build', '--tag', 'moved', folder));
+      expect(await said('moved', 'sh', '-c', list)).toBe(
+        `./a/moved/c/three.md\n./a/moved/two.md\n./a/one.md\n./a/moved/two.md\n${stage}`,
       );
     });
 

@@ -117,7 +117,13 @@ export class BuildKeys implements SolverKeys {
     const hash = createHash('sha256');
     for (const wanted of read) {
       const found = await findSources(this.#deps, tree, { ...wanted, signal });
-      const facts = found.map(({ source, asked }) => [asked, source.name, source.isDirectory, source.digest]);
+      const facts = found.map(({ source, asked }) => [
+        asked,
+        // `--parents` makes all of it below the destination.
+        wanted.isDeep === true ? source.path : source.name,
+        source.isDirectory,
+        source.digest,
+      ]);
       hash.update(`${JSON.stringify(facts)}\n`);
     }
     return `content ${hash.digest('hex')}`;

@@ -20,8 +20,11 @@ export interface Wanted extends SourceReading {
 }
 
 /** How a copy reads its sources. Pure. */
-export function readingOf({ exact }: CopyFiles): SourceReading {
-  return exact === undefined ? {} : { keepsLinks: !exact.followsLinks, isWhole: !exact.copiesContents };
+export function readingOf({ exact, keepsParents }: CopyFiles): SourceReading {
+  // `**` of `--parents` alone, as with BuildKit (`IncludePatterns`).
+  return exact === undefined
+    ? { isDeep: keepsParents }
+    : { keepsLinks: !exact.followsLinks, isWhole: !exact.copiesContents };
 }
 
 /**

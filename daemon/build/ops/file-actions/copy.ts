@@ -2,7 +2,7 @@ import { placeSource } from '../../../../storage/contexts/place-source.ts';
 import { openReadRoot } from '../../../../storage/contexts/roots.ts';
 import type { CopyFiles } from '../../graph/op.ts';
 import { openTree } from '../open-tree.ts';
-import { findSources } from '../sources.ts';
+import { findSources, readingOf } from '../sources.ts';
 import { ROOT } from '../owner.ts';
 import { ownerOf, type FilesWork } from './owners.ts';
 
@@ -12,7 +12,7 @@ export async function copy(work: FilesWork, action: CopyFiles): Promise<void> {
   const from = inputs[action.from];
   const isTree = from?.content.kind !== 'files';
   const owner = action.owner === '' ? undefined : await ownerOf(work, action);
-  const found = await findSources(deps, from, { sources: action.sources, signal });
+  const found = await findSources(deps, from, { sources: action.sources, signal, ...readingOf(action) });
   await using read = isTree ? await openReadRoot(deps, openTree(deps, from)) : undefined;
   for (const { source, asked } of found) {
     await placeSource({ ...deps, signal }, view, {
