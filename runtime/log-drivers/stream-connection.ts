@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isHungUp } from '../../daemon/base/kernel/sockets/hang-up.ts';
 import { unsentBytes } from '../../daemon/base/kernel/sockets/unread.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
@@ -99,14 +100,16 @@ export class StreamConnection {
 
   async #drained(socket: Socket): Promise<void> {
     const deadline = performance.now() + limits.logSendTimeoutMs;
-    for (let fd = descriptorOf(socket); fd !== undefined && unsentBytes(fd) > 0; fd = descriptorOf(socket)) {
+    let fd = descriptorOf(socket);
+    for (; fd !== undefined && unsentBytes(fd) > 0; fd = descriptorOf(socket)) {
       if (performance.now() > deadline) {
         socket.destroy();
         throw new Error('write: timed out');
       }
       await sleep(DRAIN_POLL_MS);
     }
-    if (this.#socket !== socket) {
+    // A receiver that ends leaves nothing unsent, either: what it had not read is thrown away. Node may not know yet.
+    if (this.#socket !== socket || (fd !== undefined && isHungUp(fd))) {
       throw new Error('connection closed by the receiver');
     }
   }
