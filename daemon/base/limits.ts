@@ -216,7 +216,7 @@ export const limits = {
   /** Health probes being started at the same time: each costs 30 ms of a core, and clients come first. */
   healthLaunchConcurrency: 2,
   /** Time the leader of a killed process tree gets to reap its children before it is killed too. */
-  treeReapMs: 100,
+  treeReapMs: 300,
   /** Fields of a refused request that are tried one by one for being the reason: each try builds the request again. */
   faultyFieldsMax: 40,
   /** Ended exec instances remembered per container. */

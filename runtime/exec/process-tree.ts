@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as yieldToLoop, setTimeout as sleep } from 'node:timers/promises';
 import { sendSignal } from '../../daemon/base/kernel/processes/pidfd.ts';
 import { identify, isAlive, statFields } from '../../daemon/base/kernel/processes/process.ts';
@@ -26,7 +27,7 @@ export async function killTree(leader: ProcessIdentity, candidates: () => readon
   while (isAlive(leader) && performance.now() < deadline) {
     // A shell goes on with its next command; that one is killed too.
     const below = (await treeOf(leader.pid, candidates())).filter(({ pid }) => pid !== leader.pid);
-    if (below.length === 0) {
+    if (below.length === 0 && !hasChildren(leader.pid)) {
       break;
     }
     below.forEach((one) => sendSignal(one, SIGKILL));
@@ -70,6 +71,17 @@ async function treeOf(leaderPid: number, candidates: readonly number[]): Promise
     }
   }
   return [...tree].filter((pid) => parents.has(pid)).flatMap((pid) => identify(pid) ?? []);
+}
+
+/** Zombies are children, too (proc(5), task/TID/children; not every kernel has it). */
+function hasChildren(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).some(
+      (thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8') !== '',
+    );
+  } catch {
+    return false;
+  }
 }
 
 /** Parent and session of a process (proc(5) fields 4 and 6); undefined when it has ended. */

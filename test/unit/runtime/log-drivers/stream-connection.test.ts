@@ -42,7 +42,7 @@ async function connected(socketPath?: string): Promise<StreamConnection> {
   return connection;
 }
 
-test('what a receiver has not read when it ends is not taken for delivered, whoever hears of the end first', async () => {
+test('what a receiver has not read when it ends is not taken for delivered, whoever hears of it first', async () => {
   const ends: string[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const connection = await connected(path.join(folder, `receiver${round}`));
