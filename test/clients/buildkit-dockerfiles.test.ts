@@ -270,7 +270,10 @@ describeEngine(
       expect(tree.has('usr/lib2/file')).toBe(true);
       const refused = async (target: string): Promise<string> => {
         const { code, err } = await docker('build', '--progress=plain', '--target', target, folder);
-        return `${code} ${err.match(/^ERROR: failed to solve: (.*)$/m)?.[1]?.replace(/\/\S+\/merged/, '')}`;
+        // What ends first in the client says so: its call of Solve, or its frontend.
+        const [, why = `no reason: ${err}`] =
+          err.match(/^ERROR: failed to (?:solve|run Build function): (.*)$/m) ?? [];
+        return `${code} ${why.replace(/\/\S+\/merged/, '')}`;
       };
       expect(await refused('directory')).toBe('1 cannot copy to non-directory: /t/lib');
       expect(await refused('other')).toBe('1 cannot replace to directory /u/one with file');

@@ -82,7 +82,7 @@ describeEngine(
         expect(err).toContain('[internal] load metadata for docker.io/library/old:latest');
         expect(err).toContain('[1/2] FROM docker.io/library/busybox:latest');
         expect((await policed(convert, deny)).err).toContain(
-          'ERROR: failed to solve: old: failed to resolve source metadata for docker.io/library/old:latest: ' +
+          ': old: failed to resolve source metadata for docker.io/library/old:latest: ' +
             `could not resolve image due to policy: source "${DENY}" denied by policy: source denied by policy`,
         );
       },
