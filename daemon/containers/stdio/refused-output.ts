@@ -6,7 +6,7 @@ import { Unsettled } from './unsettled-bytes.ts';
 export interface RefusedOutputDeps {
   stdout: boolean;
   stderr: boolean;
-  /** The client reads bytes, not frames. */
+  /** The client reads bytes, not frames: both streams as one, in their order. */
   tty: boolean;
   isDiskFull(): boolean;
   monotonicMs: () => number;
@@ -37,7 +37,7 @@ export class RefusedOutput implements OutputBeside {
   /** Output that came by the channel. */
   take({ stream, data }: OutputChunk): void {
     if (this.#deps[stream]) {
-      this.#streams[stream].arrive(data);
+      this.#streams[this.#deps.tty ? 'stdout' : stream].arrive(data);
       // The log has not grown where it was refused: its reader would not look.
       this.#poke();
     }
