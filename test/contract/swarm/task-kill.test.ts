@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Agent } from '../../../swarm/agent/agent.ts';
@@ -9,6 +9,7 @@ import { differences } from '../../support/engine/oracle.ts';
 import { taskToRun } from '../../support/tasks/executor-contract.ts';
 import { FakeLeader, taskId } from '../../support/swarm/fake-leader.ts';
 import { TaskDaemon } from '../../support/tasks/task-daemon-client.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 let tasks: TaskDaemon;
 let directory: string;
@@ -43,12 +44,12 @@ async function startAgent(leader: FakeLeader): Promise<Agent> {
 }
 
 async function told(leader: FakeLeader, task: string, expected: string | RegExp): Promise<void> {
-  await vi.waitFor(() => expect(leader.seen(task)).toMatch(expected), { timeout: 30_000, interval: 20 });
+  await waitFor(() => expect(leader.seen(task)).toMatch(expected));
 }
 
 /** Daemon and agent die together, at a step; others take their place. */
 async function dieAt(point: string, agent: Agent): Promise<Agent> {
-  await vi.waitFor(() => expect(tasks.daemon.isRunning(), point).toBe(false), { timeout: 30_000 });
+  await waitFor(() => expect(tasks.daemon.isRunning(), point).toBe(false));
   await agent[Symbol.asyncDispose]();
   tasks.daemon.arm('');
   await tasks.restart();
@@ -109,10 +110,10 @@ test.each([
     tasks.daemon.arm(`${point}=sigkill`);
     const first = new FakeLeader();
     const doomed = await startAgent(first);
-    await vi.waitFor(() => expect(first.session.isOpen).toBe(true));
+    await waitFor(() => expect(first.session.isOpen).toBe(true));
     first.session.assign([task], { secrets });
     await using agent = await dieAt(point, doomed);
-    await vi.waitFor(() => expect(next.session.isOpen).toBe(true));
+    await waitFor(() => expect(next.session.isOpen).toBe(true));
     next.session.assign([task], { secrets });
     await told(next, task.id, 'running | started');
     expect(await tasks.daemon.http.ok<unknown[]>('GET', '/containers/json?all=1')).toHaveLength(1);
@@ -130,15 +131,15 @@ test.each(['tasks.stop', 'containers.stop.signalled', 'tasks.remove', 'tasks.fil
     const { task, secrets } = assigned();
     const first = new FakeLeader();
     const doomed = await startAgent(first);
-    await vi.waitFor(() => expect(first.session.isOpen).toBe(true));
+    await waitFor(() => expect(first.session.isOpen).toBe(true));
     first.session.assign([task], { secrets });
     await told(first, task.id, 'running | started');
     tasks.daemon.arm(`${point}=sigkill`);
     first.session.assign([], { full: true });
     await using agent = await dieAt(point, doomed);
-    await vi.waitFor(() => expect(next.session.isOpen).toBe(true));
+    await waitFor(() => expect(next.session.isOpen).toBe(true));
     next.session.assign([]);
-    await vi.waitFor(async () => expect(await tasks.executor.leftovers()).toEqual([]), { timeout: 30_000 });
+    await waitFor(async () => expect(await tasks.executor.leftovers()).toEqual([]));
     await agent.leave();
     expect(await differences(tasks.daemon)).toEqual([]);
   },
@@ -149,7 +150,7 @@ test('102: a daemon that dies while its tasks run finds them again without a man
   const { task, secrets } = assigned();
   const first = new FakeLeader();
   const doomed = await startAgent(first);
-  await vi.waitFor(() => expect(first.session.isOpen).toBe(true));
+  await waitFor(() => expect(first.session.isOpen).toBe(true));
   const { task: waiting } = assigned();
   first.session.assign([task, { ...waiting, desired: TaskState.ready }], { secrets });
   await told(first, task.id, 'running | started');
@@ -165,11 +166,11 @@ test('102: a daemon that dies while its tasks run finds them again without a man
     `/containers/web.1.${task.id}/json`,
   );
   process.kill(State.Pid, 'SIGKILL');
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await tasks.executor.wait(task, new AbortController().signal)).toMatchObject({ exitCode: 137 }),
   );
   silent.refusals.clear();
-  await vi.waitFor(() => expect(silent.session.isOpen).toBe(true), { timeout: 20_000 });
+  await waitFor(() => expect(silent.session.isOpen).toBe(true));
   await told(silent, task.id, 'failed | started | task: non-zero exit (137)');
   await told(silent, waiting.id, 'ready | prepared');
   await agent.leave();

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Containers } from '../../../daemon/containers/containers.ts';
@@ -12,6 +12,7 @@ import { FakeNeighbours } from './fake-neighbours.ts';
 import { FakeRuntime } from './fake-runtime.ts';
 import { FakeContainerTable, FakeJournal } from './fake-store.ts';
 import { ManualClock, settled } from './manual-clock.ts';
+import { waitFor } from '../wait-for.ts';
 
 function unused(): never {
   throw new Error('these containers have no files');
@@ -95,7 +96,7 @@ export class ContainerRig implements Disposable {
 
   /** Waits until the container is in this state: for what goes on in the background. */
   async until(id: string, expected: string): Promise<void> {
-    await vi.waitFor(async () => expect(await this.status(id)).toBe(expected));
+    await waitFor(async () => expect(await this.status(id)).toBe(expected));
   }
 
   [Symbol.dispose](): void {

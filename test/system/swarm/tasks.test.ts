@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ServiceSpec } from '../../../api/types/swarm/service.ts';
 import { TestDaemon } from '../../support/engine/daemon.ts';
 import { differences } from '../../support/engine/oracle.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 interface Task {
   ID: string;
@@ -24,13 +25,12 @@ beforeAll(async () => {
 afterEach(async () => {
   const services = await daemon.http.ok<{ ID: string }[]>('GET', '/services');
   await Promise.all(services.map(({ ID }) => daemon.http.ok('DELETE', `/services/${ID}`)));
-  await vi.waitFor(async () => expect(await containers()).toEqual([]), PATIENCE);
+  await waitFor(async () => expect(await containers()).toEqual([]));
 });
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]();
 });
 
-const PATIENCE = { timeout: 30_000, interval: 50 };
 /** Ends at once when it is asked to. */
 const WAIT = 'trap "exit 0" TERM; while :; do sleep 0.05; done';
 
@@ -48,13 +48,13 @@ async function create(spec: Partial<ServiceSpec>, command = WAIT, more: object =
 }
 
 async function tasksIn(state: string, count: number): Promise<Task[]> {
-  return await vi.waitFor(async () => {
+  return await waitFor(async () => {
     const tasks = (await daemon.http.ok<Task[]>('GET', '/tasks')).filter(
       ({ Status }) => Status.State === state,
     );
     expect(tasks, daemon.log().slice(-500)).toHaveLength(count);
     return tasks;
-  }, PATIENCE);
+  });
 }
 
 async function containers(
@@ -99,7 +99,7 @@ test('templates, secrets and configs are what the task sees', async () => {
   });
   const [task] = await tasksIn('running', 1);
   const id = task?.Status.ContainerStatus?.ContainerID ?? '';
-  await vi.waitFor(async () => expect(await said(id)).toContain('geheimweb 1 geheim 1 web-1'), PATIENCE);
+  await waitFor(async () => expect(await said(id)).toContain('geheimweb 1 geheim 1 web-1'));
 });
 
 test('2: a task whose container is removed or stopped by hand fails, and another takes its place', async () => {
@@ -149,10 +149,7 @@ test('102: tasks run on while the daemon is killed, and are the same when it is 
   await create({ Mode: { Replicated: { Replicas: 3 } } });
   const before = await tasksIn('running', 3);
   await daemon.restart();
-  await vi.waitFor(
-    async () => expect((await daemon.http.request('GET', '/tasks')).status).toBe(200),
-    PATIENCE,
-  );
+  await waitFor(async () => expect((await daemon.http.request('GET', '/tasks')).status).toBe(200));
   const after = await tasksIn('running', 3);
   expect(after.map(place).toSorted()).toEqual(before.map(place).toSorted());
 });

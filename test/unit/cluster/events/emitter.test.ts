@@ -7,6 +7,7 @@ import { Emitter } from '../../../../daemon/cluster/events/emit/emitter.ts';
 import { happeningOf } from '../../../../daemon/cluster/events/emit/engine-events.ts';
 import { openEvents } from '../../../support/cluster/memory-events.ts';
 import { until } from '../../../support/engine/http.ts';
+import { processorTime } from '../../../support/processor-time.ts';
 
 const ALL = { namespace: undefined, fieldSelector: '', labelSelector: '', fields: 'events' } as const;
 
@@ -124,16 +125,14 @@ function tell(emitter: Emitter, ...told: Parameters<typeof message>): void {
   }
 }
 
-test('emitter: what repeats becomes a series', { timeout: 20_000 }, async () => {
+test('emitter: what repeats becomes a series', async () => {
   await using open = await openEvents();
   using emitter = anEmitter(open.events);
   for (let count = 0; count < 40; count += 1) {
     tell(emitter, 'container', 'die', { name: 'Web_1', exitCode: '1' });
   }
-  await until(
-    'the series',
-    () => open.events.list(ALL).items.some(({ text }) => text.includes('"count":40')),
-    15_000,
+  await until('the series', () =>
+    open.events.list(ALL).items.some(({ text }) => text.includes('"count":40')),
   );
   const { items } = open.events.list(ALL);
   expect(items).toHaveLength(1);
@@ -143,12 +142,12 @@ test('emitter: what repeats becomes a series', { timeout: 20_000 }, async () => 
 test('emitter: a flood of one object, and of many, is cut short and blocks nothing', async () => {
   await using open = await openEvents();
   using emitter = anEmitter(open.events);
-  const begin = performance.now();
+  const tookMs = processorTime();
   for (let count = 0; count < 10_000; count += 1) {
     tell(emitter, 'container', 'start', { name: 'web' }, `id${count}`);
     tell(emitter, 'network', 'connect', { name: 'net', container: `c${count}` });
   }
-  expect(performance.now() - begin).toBeLessThan(2_000);
+  expect(tookMs()).toBeLessThan(2_000);
   await until('the events', () => open.events.list(ALL).items.length === 500);
   const ofNetwork = open.events.list({ ...ALL, fieldSelector: 'regarding.kind=Network' });
   expect(ofNetwork.items.length).toBeLessThanOrEqual(25);
@@ -202,11 +201,7 @@ test('emitter: what is told is audited, each of a series too, and the series say
   const annotations = (): unknown =>
     JSON.parse(open.events.list(ALL).items[0]?.text ?? '{}').metadata?.annotations;
   expect(annotations()).toEqual({ 'berth.engine/occurrence': '1'.repeat(32) });
-  await until(
-    'the series',
-    () => Object(annotations())['berth.engine/last-occurrence'] === '2'.repeat(32),
-    15_000,
-  );
+  await until('the series', () => Object(annotations())['berth.engine/last-occurrence'] === '2'.repeat(32));
 });
 
 test('emitter: who floods fills neither the events nor the audit', async () => {

@@ -6,6 +6,7 @@ import { probe, type ProbeResult } from '../../../../daemon/cluster/targets/heal
 import type { HealthCheck } from '../../../../daemon/cluster/targets/groups/target-group.ts';
 import { openTargets, startTarget, type OpenTargets } from '../../../support/cluster/open-targets.ts';
 import { until } from '../../../support/engine/http.ts';
+import { WAIT_MS } from '../../../support/patience.ts';
 
 const CHECK: HealthCheck = {
   enabled: true,
@@ -50,7 +51,7 @@ async function rawTarget(serve: (socket: Socket) => void): Promise<number> {
 async function checked(
   port: number,
   check: Partial<HealthCheck> = {},
-  afterMs = 3_000,
+  afterMs = WAIT_MS,
 ): Promise<ProbeResult> {
   return await new Promise((resolve) => {
     const running = probe({ check: { ...CHECK, ...check }, host: '127.0.0.1', port }, (result) => {

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { awaitedOwners } from '../../../../daemon/containers/lifecycle/start-order.ts';
 import { ContainerRig } from '../../../support/fakes/container-rig.ts';
 import { settled } from '../../../support/fakes/manual-clock.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 let rig: ContainerRig;
 
@@ -105,7 +106,7 @@ test('what a daemon left of a start that was never committed is swept', async ()
   rig.runtime.attach = () => new Promise(() => undefined);
   await rig.containers.attach(id, { logs: false, stream: true, stdin: true, stdout: true, stderr: true });
   void rig.containers.start(id, {});
-  await vi.waitFor(() => expect([rig.runtime.runs.size, rig.world.mounted.size]).toEqual([1, 1]));
+  await waitFor(() => expect([rig.runtime.runs.size, rig.world.mounted.size]).toEqual([1, 1]));
   await rig.restartDaemon();
   expect([rig.runtime.runs.size, rig.world.mounted.size, rig.world.openSandboxes.size]).toEqual([0, 0, 0]);
   expect(await rig.status(id)).toBe('created 0');

@@ -117,7 +117,12 @@ test('deliveries of one hook are made in order, and those left that a slow recei
   // The thread starts with the first one, which takes long.
   await courier.deliver(errands.slice(0, 1));
   expect((await courier.deliver(errands)).map(({ attempt }) => attempt)).toEqual(['a.0']);
-  expect((await courier.deliver(errands.slice(1))).map(({ attempt }) => attempt)).toEqual(['b.0', 'c.0']);
+  const made: string[] = [];
+  while (made.length < 2) {
+    // The second one is left again where the first took as long by itself.
+    made.push(...(await courier.deliver(errands.slice(1 + made.length))).map(({ attempt }) => attempt));
+  }
+  expect(made).toEqual(['b.0', 'c.0']);
   expect(target.received.map(({ headers }) => headers['x-svc-delivery'])).toEqual(
     ['a', 'a', 'b', 'c'].map((id) => `guid-${id}`),
   );
@@ -139,7 +144,7 @@ test('what a thread that died had under way is made by the next one, with the sa
   };
   const { courier, clock, workers } = thread();
   const made = courier.deliver([errand('a', target.url, { kind: 'again', delivery: 3 })]);
-  await expect.poll(() => target.received.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => target.received.length).toBe(1);
   isSilent = false;
   await workers[0]?.terminate();
   const late = courier.deliver([errand('b', target.url, { kind: 'again', delivery: 3 })]);

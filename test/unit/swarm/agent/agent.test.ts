@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EngineError, notFound } from '../../../../daemon/base/errors.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { Agent } from '../../../../swarm/agent/agent.ts';
@@ -11,6 +11,7 @@ import { TaskState } from '../../../../swarm/objects/task-state.ts';
 import { ManualClock, settled } from '../../../support/fakes/manual-clock.ts';
 import { FakeExecutor } from '../../../support/swarm/fake-executor.ts';
 import { assignedTask, FakeLeader, taskId } from '../../../support/swarm/fake-leader.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const [ONE, TWO] = [taskId(1), taskId(2)];
 
@@ -76,12 +77,12 @@ async function seen(task: string): Promise<string> {
 
 async function withSession(): Promise<Agent> {
   const agent = await startAgent();
-  await vi.waitFor(() => expect(leader.session.isOpen).toBe(true));
+  await waitFor(() => expect(leader.session.isOpen).toBe(true));
   return agent;
 }
 
 async function until(task: string, expected: string): Promise<void> {
-  await vi.waitFor(async () => expect(await seen(task)).toBe(expected));
+  await waitFor(async () => expect(await seen(task)).toBe(expected));
 }
 
 test('a session is opened with a description, and says what the node shall know', async () => {
@@ -194,8 +195,8 @@ test('a task is run, told of, and taken away when it is not named any more', asy
   expect(executor.log.slice(0, 3)).toEqual([`prepare ${ONE}`, `start ${ONE}`, `wait ${ONE}`]);
   expect(leader.statuses.get(ONE)?.container).toEqual({ id: `container-of-${ONE}`, pid: 42 });
   leader.session.assign([]);
-  await vi.waitFor(() => expect(executor.containers.size).toBe(0));
-  await vi.waitFor(() => expect(readdirSync(join(directory, 'tasks'))).toEqual([]));
+  await waitFor(() => expect(executor.containers.size).toBe(0));
+  await waitFor(() => expect(readdirSync(join(directory, 'tasks'))).toEqual([]));
   expect(executor.log.slice(3)).toEqual([`stop ${ONE}`, `remove ${ONE}`]);
 });
 
@@ -242,7 +243,7 @@ test('a step that may pass is tried again with pauses, and its reason is told me
   };
   await withSession();
   leader.session.assign([assignedTask(ONE)]);
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     await pass(20);
     expect(leader.seen(ONE)).toBe('starting | starting | the volume plugin does not answer');
   });
@@ -310,7 +311,7 @@ test('100: a task waits for its secrets; they are in memory alone and go when th
     spec: { ContainerSpec: { Env: ['SLOT=1'] } },
   });
   expect(executor.prepared[0]?.secrets.get('s1')?.toString()).toBe('geheim web');
-  const written = await vi.waitFor(() => readFileSync(join(directory, 'tasks', `${ONE}.json`), 'utf8'));
+  const written = await waitFor(() => readFileSync(join(directory, 'tasks', `${ONE}.json`), 'utf8'));
   expect(written).not.toMatch(/geheim|Y3JlZHM/);
   expect(written).not.toContain(data);
   // Withdrawn: a task that comes later does not get it.
@@ -323,9 +324,7 @@ test('a template that cannot be expanded rejects its task', async () => {
   leader.session.assign([
     assignedTask(ONE, { spec: { ContainerSpec: { Image: 'x', Env: ['A={{.Nope}}'] } } }),
   ]);
-  await vi.waitFor(async () =>
-    expect(await seen(ONE)).toContain('rejected | preparing | expanding env failed'),
-  );
+  await waitFor(async () => expect(await seen(ONE)).toContain('rejected | preparing | expanding env failed'));
 });
 
 test('101: a daemon that comes back reports the truth and starts nothing twice', async () => {
@@ -347,7 +346,7 @@ test('101: a task that this node has forgotten is what the managers know of it',
   const known = { id: ONE, state: TaskState.running, at: 1, message: 'started' } as const;
   await withSession();
   leader.session.assign([assignedTask(ONE, { known })]);
-  await vi.waitFor(async () => expect(await seen(ONE)).toContain('failed | started | No such container'));
+  await waitFor(async () => expect(await seen(ONE)).toContain('failed | started | No such container'));
   expect(executor.log).toEqual([`wait ${ONE}`]);
 });
 
@@ -360,7 +359,7 @@ test('a task that has ended for the managers does not run on', async () => {
   const known = { id: ONE, state: TaskState.orphaned, at: 1, message: 'orphaned' } as const;
   await withSession();
   leader.session.assign([assignedTask(ONE, { known })]);
-  await vi.waitFor(() => expect(executor.containers.get(ONE)?.state).toBe('exited'));
+  await waitFor(() => expect(executor.containers.get(ONE)?.state).toBe('exited'));
 });
 
 test('102: tasks go on without managers, also over a restart, and their ends are told later', async () => {
@@ -411,17 +410,14 @@ test('103: 10,000 statuses go in batches, the newest of each task, and again unt
   leader.session.assign(ids.map((id) => assignedTask(id)));
   await pass(500);
   leader.failing = undefined;
-  await vi.waitFor(
-    async () => {
-      await pass(1000);
-      expect(leader.statuses.size).toBe(10_000);
-      expect(leader.seen(ids[9999] ?? '')).toBe('rejected | preparing | No such image: nope:latest');
-    },
-    { timeout: 20_000 },
-  );
+  await waitFor(async () => {
+    await pass(1000);
+    expect(leader.statuses.size).toBe(10_000);
+    expect(leader.seen(ids[9999] ?? '')).toBe('rejected | preparing | No such image: nope:latest');
+  });
   expect(Math.max(...leader.reports)).toBeLessThanOrEqual(2000);
   expect(leader.reports.length).toBeLessThan(30);
-}, 30_000);
+});
 
 test('98: a status that is refused for good keeps no other back, and one of an orphaned task is not told', async () => {
   const [bad] = [taskId(3)];
@@ -465,7 +461,7 @@ test('what is left of tasks that nobody knows is removed once a manager has said
   await withSession();
   expect(executor.containers.size).toBe(1);
   leader.session.assign([]);
-  await vi.waitFor(() => expect(executor.containers.size).toBe(0));
+  await waitFor(() => expect(executor.containers.size).toBe(0));
 });
 
 test('a file that is no task, or half written, does not keep the others from being looked after', async () => {

@@ -2,7 +2,7 @@ import { armHere } from '../../../support/fakes/failpoints.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { Agent } from '../../../../swarm/agent/agent.ts';
 import { TaskState } from '../../../../swarm/objects/task-state.ts';
@@ -11,6 +11,7 @@ import { ManualClock, settled } from '../../../support/fakes/manual-clock.ts';
 import { FakeExecutor } from '../../../support/swarm/fake-executor.ts';
 import { assignedTask, FakeLeader, taskId } from '../../../support/swarm/fake-leader.ts';
 import { networksChange } from '../../../support/swarm/networks.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const ONE = taskId(1);
 const IN_NETWORK = { networks: [{ network: 'net1', addresses: ['10.0.1.3'] }] };
@@ -62,7 +63,7 @@ async function withSession(): Promise<Agent> {
     onManagers: () => undefined,
   });
   agents.push(agent);
-  await vi.waitFor(() => expect(leader.session.isOpen).toBe(true));
+  await waitFor(() => expect(leader.session.isOpen).toBe(true));
   return agent;
 }
 
@@ -72,7 +73,7 @@ const tell = (change: Partial<NetworksChange>): void =>
 /** Runs in a network of the swarm, and is to end. */
 async function toEnd(given: Parameters<typeof assignedTask>[1]): Promise<void> {
   leader.session.assign([assignedTask(ONE, given)]);
-  await vi.waitFor(() => expect(order).toContain('wait'));
+  await waitFor(() => expect(order).toContain('wait'));
   leader.session.assign([assignedTask(ONE, { ...given, desired: TaskState.shutdown })], { full: false });
   await settled();
 }
@@ -89,7 +90,7 @@ describe('networks', () => {
     tell({ full: true, more: true, removedNetworks: ['net7'] });
     tell({ full: true, removedNetworks: ['net8'] });
     leader.session.assign([assignedTask(ONE)]);
-    await vi.waitFor(() => expect(order).toContain('prepare'));
+    await waitFor(() => expect(order).toContain('prepare'));
     expect(order.slice(0, 2)).toEqual(['networks', 'prepare']);
     expect(executor.networkChanges).toEqual([
       networksChange({ full: true, removedNetworks: ['net7', 'net8'] }),
@@ -109,11 +110,11 @@ describe('networks', () => {
     await withSession();
     tell({ full: true });
     tell({ removedNetworks: ['net8'] });
-    await vi.waitFor(() => expect(executor.networkChanges).toHaveLength(1));
+    await waitFor(() => expect(executor.networkChanges).toHaveLength(1));
     await settled();
     expect(executor.networkChanges).toHaveLength(1);
     release();
-    await vi.waitFor(() => expect(executor.networkChanges).toHaveLength(2));
+    await waitFor(() => expect(executor.networkChanges).toHaveLength(2));
   });
 
   test('parts of a session that broke off are not those of the next one', async () => {
@@ -123,9 +124,9 @@ describe('networks', () => {
     leader.session.end(new Error('broken'));
     await settled();
     await clock.advance(1_000);
-    await vi.waitFor(() => expect(leader.sessions).toHaveLength(2));
+    await waitFor(() => expect(leader.sessions).toHaveLength(2));
     tell({ full: true });
-    await vi.waitFor(() => expect(executor.networkChanges).toEqual([networksChange({ full: true })]));
+    await waitFor(() => expect(executor.networkChanges).toEqual([networksChange({ full: true })]));
   });
 
   test('what fails does not end the session', async () => {
@@ -134,7 +135,7 @@ describe('networks', () => {
     tell({ full: true });
     tell({ removedNetworks: ['net8'] });
     leader.session.assign([assignedTask(ONE)]);
-    await vi.waitFor(() => expect(order).toContain('prepare'));
+    await waitFor(() => expect(order).toContain('prepare'));
     expect(executor.networkChanges).toEqual([networksChange({ removedNetworks: ['net8'] })]);
     expect(leader.sessions).toHaveLength(1);
   });

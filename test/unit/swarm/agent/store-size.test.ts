@@ -1,12 +1,13 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { Agent } from '../../../../swarm/agent/agent.ts';
 import { ManualClock, settled } from '../../../support/fakes/manual-clock.ts';
 import { FakeExecutor } from '../../../support/swarm/fake-executor.ts';
 import { assignedTask, FakeLeader, taskId } from '../../../support/swarm/fake-leader.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const ROUNDS = 10;
 const TASKS = 20;
@@ -32,16 +33,16 @@ test('what a node keeps of its tasks is as much as it has tasks, however many th
     onRoot: () => undefined,
     onManagers: () => undefined,
   });
-  await vi.waitFor(() => expect(leader.session.isOpen).toBe(true));
+  await waitFor(() => expect(leader.session.isOpen).toBe(true));
   const kept = (): string[] => readdirSync(join(directory, 'tasks')).toSorted();
   for (let round = 0; round < ROUNDS; round += 1) {
     const ids = Array.from({ length: TASKS }, (_, at) => taskId(round * TASKS + at));
     leader.session.assign(ids.map((id) => assignedTask(id)));
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       await clock.advance(100);
       await settled();
       expect(kept()).toEqual(ids.map((id) => `${id}.json`).toSorted());
-    }, 20_000);
+    });
   }
   const sizes = kept().map((name) => statSync(join(directory, 'tasks', name)).size);
   expect(Math.max(...sizes)).toBeLessThan(TASK_BYTES_MAX);

@@ -216,10 +216,17 @@ test('a node reads two layers at a time, the others wait', async () => {
 
 test('a task that this manager hears of a moment later is waited for', async () => {
   managers[0].images.set('late', { id: 'sha256:a' });
-  const finding = node.find('late', never);
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  apply(...task('t2', 'late', WORKER.node));
-  expect(await finding).toHaveLength(1);
+  const tasksOn = state.tasksOn.bind(state);
+  let looks = 0;
+  state.tasksOn = (of) => {
+    looks += 1;
+    // Each of the two managers has looked in vain, or will look first when the task is there.
+    if (looks === 3) {
+      apply(...task('t2', 'late', WORKER.node));
+    }
+    return tasksOn(of);
+  };
+  expect(await node.find('late', never)).toHaveLength(1);
 });
 
 test.each([

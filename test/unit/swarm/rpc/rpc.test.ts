@@ -374,6 +374,8 @@ describe('calls between nodes', () => {
       { name: 'slow', allowed: 'node', kind: 'call', handle: () => new Promise(() => undefined) },
     ]);
     const client = pair.client(worker);
+    // So that they are connected.
+    await client.call('node', 0);
     expect(await failed(client.call('slow', 0, { timeoutMs: 50 }))).toMatch(
       /^deadline_exceeded: slow of 127/,
     );

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { limits } from '../../../../daemon/base/limits.ts';
 import { templateContext } from '../../../../swarm/templates/context.ts';
 import { expand } from '../../../../swarm/templates/execute.ts';
+import { processorTime } from '../../../support/processor-time.ts';
 
 const DATA = templateContext({
   service: { id: 'sid', name: 'web', labels: { zone: 'a', 'com.x/y': 'dotted', __proto__x: 'p' } },
@@ -100,9 +101,9 @@ test.each<[string, string, string]>([
   ['nests parentheses', `{{${'('.repeat(1e4)}1${')'.repeat(1e4)}}}`, 'parentheses are nested deeper'],
   ['asks for a wide number', '{{printf "%999999999d" 1}}', 'the width of %999999999d is more than'],
 ])('bomb: a template that %s is refused at once', (_what, template, text) => {
-  const before = performance.now();
+  const tookMs = processorTime();
   expect(() => expand(template, DATA)).toThrow(text);
-  expect(performance.now() - before).toBeLessThan(2000);
+  expect(tookMs()).toBeLessThan(2000);
 });
 
 test('a task without a slot has its node in its name and slot', () => {
