@@ -39,6 +39,8 @@ export interface UsedCache extends AsyncDisposable {
 interface Use {
   count: number;
   isLocked: boolean;
+  /** Its record is gone: whoever comes makes a new one, and the last one takes the directory away. */
+  isLeft: boolean;
   waiting: (() => void)[];
 }
 
@@ -77,14 +79,34 @@ export class CacheMounts {
 
   /** Waits where another has it locked. */
   async use(request: CacheRequest, signal: AbortSignal): Promise<UsedCache> {
-    for (let number = 0; ; number += 1) {
+    for (let number = 0; ;) {
       const key = `mount ${request.id}${number === 0 ? '' : ` ${number}`}`;
       const row = this.#deps.table.byKey(key) ?? this.#new.get(key) ?? this.#newRow(key, request.id);
       const use = this.#uses.get(row.id);
       if (use !== undefined && request.sharing === 'private') {
+        number += 1;
         continue;
       }
-      return await this.#enter(row, request, signal);
+      const entered = await this.#enter(row, request, signal);
+      if (entered !== undefined) {
+        return entered;
+      }
+    }
+  }
+
+  /** Whoever asks for one of these from here on gets an empty one. Those who have one keep it until they are done. */
+  async renew(ids: readonly string[]): Promise<void> {
+    const keys = ids.map((id) => `mount ${id}`);
+    const isOfOne = ({ type, key }: BuildRecordRow): boolean =>
+      type === CACHE_MOUNT && (keys.includes(key) || keys.includes(key.replace(/ \d+$/, '')));
+    for (const row of keys.length === 0 ? [] : this.#deps.table.all().filter(isOfOne)) {
+      this.#deps.table.remove(row.id);
+      const use = this.#uses.get(row.id);
+      if (use === undefined) {
+        await this.remove(row.id);
+      } else {
+        use.isLeft = true;
+      }
     }
   }
 
@@ -94,20 +116,28 @@ export class CacheMounts {
     await this.#deps.archives.remove(join(this.#deps.directory, recordId));
   }
 
-  async #enter(row: BuildRecordRow, request: CacheRequest, signal: AbortSignal): Promise<UsedCache> {
+  /** Undefined: it is to be asked for again. */
+  async #enter(
+    row: BuildRecordRow,
+    request: CacheRequest,
+    signal: AbortSignal,
+  ): Promise<UsedCache | undefined> {
     const isLocked = request.sharing === 'locked';
     for (let use = this.#uses.get(row.id); use !== undefined; use = this.#uses.get(row.id)) {
       if (!isLocked && !use.isLocked) {
         break;
       }
       await turn(use, signal);
+      if (use.isLeft) {
+        return undefined;
+      }
     }
     signal.throwIfAborted();
-    const use = this.#uses.get(row.id) ?? { count: 0, isLocked, waiting: [] };
+    const use = this.#uses.get(row.id) ?? { count: 0, isLocked, isLeft: false, waiting: [] };
     use.count += 1;
     this.#uses.set(row.id, use);
     try {
-      const path = await this.#make(row, request);
+      const path = await this.#make(row, request, use);
       return { path, [Symbol.asyncDispose]: () => this.#leave(row, use) };
     } catch (error) {
       await this.#leave(row, use);
@@ -115,13 +145,13 @@ export class CacheMounts {
     }
   }
 
-  async #make(row: BuildRecordRow, request: CacheRequest): Promise<string> {
+  async #make(row: BuildRecordRow, request: CacheRequest, use: Use): Promise<string> {
     const { table, directory, archives, clock } = this.#deps;
     const home = join(directory, row.id);
     try {
       const path = await makeData(home, request);
       failpoint('build.caches.make');
-      if (table.byKey(row.key) === undefined) {
+      if (!use.isLeft && table.byKey(row.key) === undefined) {
         // The directory comes before its row.
         table.insert(row);
       }
@@ -154,6 +184,15 @@ export class CacheMounts {
     return row;
   }
 
+  /** Never throws: what stays is removed at the next start. */
+  async #removeLeft(recordId: string): Promise<void> {
+    try {
+      await this.remove(recordId);
+    } catch (error) {
+      this.#deps.log.error({ cache: recordId, reason: errorText(error) }, 'a cache mount was not removed');
+    }
+  }
+
   async #leave({ id }: BuildRecordRow, use: Use): Promise<void> {
     const { table, archives, directory, log } = this.#deps;
     try {
@@ -165,6 +204,9 @@ export class CacheMounts {
     use.count -= 1;
     if (use.count === 0) {
       this.#uses.delete(id);
+      if (use.isLeft) {
+        await this.#removeLeft(id);
+      }
       use.waiting.splice(0).forEach((tell) => tell());
     }
   }

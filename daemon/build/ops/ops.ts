@@ -1,6 +1,7 @@
 import type { Logger } from '../../base/logger.ts';
 import { invariant, unreachable } from '../../base/errors.ts';
 import { treeOf } from '../cache/records.ts';
+import { freshCaches } from '../graph/fresh-caches.ts';
 import type { ImageSource, LocalSource, MergeOp, MountResult, Op, SentSource, Vertex } from '../graph/op.ts';
 import { WHOLE } from '../graph/whole.ts';
 import { BuildTree, layersOfTree } from '../snapshots/tree.ts';
@@ -21,6 +22,10 @@ export class BuildOps implements SolverOps<BuildTree> {
 
   constructor(deps: OpDeps & { log: Logger }) {
     this.#deps = deps;
+  }
+
+  async begin(targets: readonly (Vertex | undefined)[]): Promise<void> {
+    await this.#deps.caches.renew(freshCaches(targets));
   }
 
   async run(

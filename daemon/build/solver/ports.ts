@@ -104,6 +104,8 @@ export interface VertexKeys {
 
 /** Does operations. */
 export interface SolverOps<T extends HeldTree> {
+  /** Once for each graph, before anything of it runs. */
+  begin?(targets: readonly (Vertex | undefined)[]): Promise<void>;
   /** `inputs` are the caller's; the answer is held by the caller alone. */
   run(vertex: Vertex, inputs: readonly (T | undefined)[], context: RunContext): Promise<T>;
 }

@@ -27,7 +27,10 @@ export class Solver<T extends HeldTree> {
     targets: readonly (Vertex | undefined)[],
     request: SolveRequest<T>,
   ): Promise<(T | undefined)[]> {
-    const { keys, cache } = this.#deps;
+    const { keys, cache, ops } = this.#deps;
+    if (ops.begin !== undefined) {
+      await ops.begin(targets);
+    }
     const fly = this.#fly.bind(this);
     const track = this.#track.bind(this);
     return await new Solve<T>({ keys, cache, fly, track }, request).run(targets);
