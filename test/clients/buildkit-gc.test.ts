@@ -23,7 +23,7 @@ describeEngine(
           DOCKER_HOST: `unix://${engine.daemon.paths.socket}`,
           DOCKER_BUILDKIT: '1',
         };
-        const child = execFile('/usr/bin/docker', args, { env, timeout: 60_000 }, (error, out, err) => {
+        const child = execFile('/usr/bin/docker', args, { env, timeout: 120_000 }, (error, out, err) => {
           resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
         });
         child.stdin?.end();

@@ -92,7 +92,7 @@ for (const { title, needs, command } of VERSIONS) {
           const child = execFile(
             file,
             [...options, '--project-directory', folder, '--file', `${folder}/docker-compose.yml`, ...args],
-            { env, cwd: folder, timeout: 60_000 },
+            { env, cwd: folder, timeout: 120_000 },
             (error, out, err) => {
               resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
             },

@@ -33,7 +33,7 @@ describeEngine('the dev container CLI', (engine) => {
             HOME: workspace,
             DOCKER_HOST: `unix://${engine.http.socketPath}`,
           },
-          timeout: 110_000,
+          timeout: 120_000,
         },
       );
       return stdout;

@@ -23,9 +23,14 @@ describeEngine(
     });
     const docker = (...args: string[]): Promise<Said> =>
       new Promise((resolve) => {
-        const child = execFile('docker', args, { env: environment(), timeout: 30_000 }, (error, out, err) => {
-          resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
-        });
+        const child = execFile(
+          'docker',
+          args,
+          { env: environment(), timeout: 120_000 },
+          (error, out, err) => {
+            resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
+          },
+        );
         child.stdin?.end();
       });
     /** Succeeds or fails the test with what the CLI said; answers standard output without its last newline. */

@@ -23,7 +23,7 @@ describeEngine('docker CLI with files', (engine) => {
         HOME: engine.daemon.paths.root,
         DOCKER_HOST: `unix://${engine.daemon.paths.socket}`,
       },
-      timeout: 30_000,
+      timeout: 120_000,
       maxBuffer: 256 * 1024 * 1024,
       ...(input && { input }),
     });

@@ -23,7 +23,7 @@ describeEngine(
           HOME: engine.daemon.paths.root,
           DOCKER_HOST: `unix://${engine.daemon.paths.socket}`,
         };
-        const child = execFile('docker', args, { env, timeout: 30_000 }, (error, out, err) => {
+        const child = execFile('docker', args, { env, timeout: 120_000 }, (error, out, err) => {
           if (error === null) {
             resolve(out);
           } else {

@@ -14,7 +14,7 @@ describeEngine(
       const { stdout } = await run(
         '/usr/bin/python3',
         [SCRIPT, `unix://${engine.daemon.paths.socket}`, version],
-        { timeout: 60_000, maxBuffer: 16 * 1024 * 1024 },
+        { timeout: 120_000, maxBuffer: 16 * 1024 * 1024 },
       );
       expect(JSON.parse(stdout)).toMatchObject({
         ping: true,

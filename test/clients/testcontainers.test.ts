@@ -22,7 +22,7 @@ describeEngine('testcontainers', (engine) => {
         // Its helper container, which removes what a crashed test left, is an image of a registry.
         TESTCONTAINERS_RYUK_DISABLED: 'true',
       },
-      timeout: 90_000,
+      timeout: 120_000,
     });
     expect(JSON.parse(stdout)).toEqual({
       page: 'hello from inside\n',

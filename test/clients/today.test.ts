@@ -15,7 +15,7 @@ describeEngine(
     const host = (): string => `unix://${engine.daemon.paths.socket}`;
     const call = async (...argv: string[]): Promise<string> => {
       const [file, ...args] = inTrixie('env', `HOME=${scratch()}`, `DOCKER_HOST=${host()}`, ...argv);
-      return (await run(file, args, { timeout: 90_000 })).stdout.trimEnd();
+      return (await run(file, args, { timeout: 120_000 })).stdout.trimEnd();
     };
     const docker = (...args: string[]): Promise<string> => call('docker', ...args);
     const skopeo = (...args: string[]): Promise<string> => call('skopeo', '--insecure-policy', ...args);

@@ -57,7 +57,7 @@ needsEngine(
 
   test.each(['auto', '1.24', '1.41'])('a program of docker-py at version %s', async (version) => {
     const url = `unix://${swarm.node(1).daemon.paths.socket}`;
-    const { stdout } = await run('/usr/bin/python3', [SCRIPT, url, version], { timeout: 90_000 });
+    const { stdout } = await run('/usr/bin/python3', [SCRIPT, url, version], { timeout: 120_000 });
     expect(JSON.parse(stdout)).toEqual({
       nodes: expect.arrayContaining(['n1', 'n2']),
       swarm: 'default',

@@ -243,11 +243,13 @@ needsEngine('docker-cli', 'etcd')('docker CLI on a swarm of five', () => {
       '-c',
       'while true; do echo "slot $SLOT"; sleep 1; done',
     );
-    const following = swarm.docker(3, 'service', 'logs', '--follow', '--raw', 'talk');
+    const following = swarm.begin(3, 'service', 'logs', '--follow', '--raw', 'talk');
     await swarm.must(1, 'service', 'scale', 'talk=3');
-    await new Promise((resolve) => setTimeout(resolve, 4000));
+    await until('lines of each', () =>
+      ['slot 1\n', 'slot 2\n', 'slot 3\n'].every((line) => following.out().includes(line)),
+    );
     await swarm.must(1, 'service', 'rm', 'talk');
-    const { out } = await following;
+    const { out } = await following.said;
     expect(new Set(out.trimEnd().split('\n'))).toEqual(new Set(['slot 1', 'slot 2', 'slot 3']));
   });
 

@@ -9,6 +9,7 @@ import { RpcClient } from '../../../api/buildkit/rpc/client.ts';
 import { serveRpc } from '../../../api/buildkit/rpc/server.ts';
 import { silentLogger as log } from '../../../daemon/base/logger.ts';
 import { BROKEN, PREFACE, raw, SETTINGS } from '../../support/buildkit/frames.ts';
+import { WAIT_MS } from '../../support/patience.ts';
 
 /** With empty settings. */
 const BEGINNING = Buffer.concat([PREFACE, raw(SETTINGS)]);
@@ -39,7 +40,8 @@ test.each([
     client.destroy();
     await expect(closed).resolves.toBeUndefined();
   },
-  5_000,
+  // Pings would find it out, too, but only after a minute and a half.
+  WAIT_MS,
 );
 
 test('a connection whose client answers no ping is over, one whose client does is not', async () => {
@@ -57,7 +59,7 @@ test('a connection whose client answers no ping is over, one whose client does i
     await once(client, 'ping');
   }
   expect(isOver).toBe(false);
-}, 10_000);
+});
 
 test.each(Object.keys(BROKEN))('%s: the connection of calls is over', async (name) => {
   const { client, socket } = await connected();

@@ -21,7 +21,7 @@ beforeAll(async () => {
   expect(prepared.said).toEqual({ ...WHOLE, blobs: 0 });
   folders.push = copyOf(folders.prepare);
   expect((await run([join(folders.push, 'hub.db'), 'push'])).said).toEqual(WHOLE);
-}, 60_000);
+});
 
 afterAll(() => Object.values(folders).forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 

@@ -2,10 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { limits } from '../../../daemon/base/limits.ts';
 import { isAlive } from '../../../daemon/base/kernel/processes/process.ts';
 import type { ConmonStdio, OutputChunk } from '../../../runtime/monitor/conmon-stdio.ts';
 import { needs } from '../../support/needs.ts';
 import { WAIT_MS } from '../../support/patience.ts';
+import { processorTime } from '../../support/processor-time.ts';
 import { makeRuntime, readAll } from './fixture.ts';
 import type { RuntimeFixture } from './fixture.ts';
 
@@ -56,6 +58,7 @@ needs(
 
   test('waits for a client that does not read, memory does not grow, and an exit is told all the same', async () => {
     const { id, init } = await it.launch(['yes', 'x'.repeat(1000)]);
+    const empty = process.memoryUsage().arrayBuffers;
     const channel = await it.runtime.attach(id);
     await it.runtime.begin(id);
     // What is on the way fills up first.
@@ -68,7 +71,8 @@ needs(
       }, SLOWLY)
       .toBe(true);
     await sleep(500);
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1024 * 1024);
+    // On a busy machine the container may only have paused above.
+    expect(process.memoryUsage().arrayBuffers - empty).toBeLessThan(4 * limits.attachBufferBytesMax);
     expect(isAlive(init)).toBe(true);
     it.runtime.signal(init, 9);
     // Nobody reads the channel; the exit must come all the same.
@@ -207,11 +211,11 @@ needs(
     const { id } = await it.launch(['yes', 'x'.repeat(8000)]);
     const channel = await it.runtime.attach(id);
     await it.runtime.begin(id);
-    const waits: number[] = [];
-    let last = performance.now();
+    const turns: number[] = [];
+    let tookMs = processorTime();
     const timer = setInterval(() => {
-      waits.push(performance.now() - last);
-      last = performance.now();
+      turns.push(tookMs());
+      tookMs = processorTime();
     }, 1);
     let bytes = 0;
     for await (const { data } of channel.output) {
@@ -222,8 +226,8 @@ needs(
     }
     clearInterval(timer);
     channel.close();
-    // All but the longest few: the machine may stall a process that does nothing wrong.
-    expect(waits.toSorted((a, b) => b - a)[5]).toBeLessThan(100);
+    // Of the processor: for how long others had it says nothing. All but the longest few, in which memory is tidied.
+    expect(turns.toSorted((a, b) => b - a)[5]).toBeLessThan(100);
   });
 });
 

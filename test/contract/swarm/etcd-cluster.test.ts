@@ -2,6 +2,7 @@ import { cpSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { limits } from '../../../daemon/base/limits.ts';
 import { sendSignal } from '../../../daemon/base/kernel/processes/pidfd.ts';
 import { defragment, disarmFull } from '../../../swarm/store/etcd/maintenance.ts';
 import { saveMember } from '../../../swarm/store/etcd-process/backup.ts';
@@ -111,7 +112,7 @@ needs(
     const write = { conditions: [{ key: 'kill/a', revision: start }], writes: [put('kill/a', '1')] };
     const beganMs = Date.now();
     const revision = await persistent(() => at(left).commit(write));
-    expect(Date.now() - beganMs).toBeLessThan(10_000);
+    expect(Date.now() - beganMs).toBeLessThan(20_000);
     await told.until(revision);
     await killed.start();
     await expectWhole('killed');
@@ -182,7 +183,7 @@ needs(
     const beganMs = Date.now();
     const failure = await failureOf(at(one).commit({ conditions: [], writes: [put('lost', 'x')] }));
     expect(['unknown', 'unavailable']).toContain(failure.failure);
-    expect(Date.now() - beganMs).toBeLessThan(6_000);
+    expect(Date.now() - beganMs).toBeLessThan(2 * limits.swarmStoreCallMs);
     expect((await one.members.status()).leader).toBe('0');
     await one.process.kill();
     await one.start({ forceNewCluster: true });

@@ -41,7 +41,8 @@ describeEngine(
       const answer = await engine.http.request(method, path, { body });
       expect((answer.json as { message: string }).message).toContain(message);
       expect(answer.status).toBe(500);
-      expect(performance.now() - since).toBeLessThan(1_000);
+      // A busy machine adds to it; the C library alone would take longer than this.
+      expect(performance.now() - since).toBeLessThan(5_000);
     });
   },
   { uplink: UPLINK },

@@ -196,7 +196,7 @@ needs(
       const chatter = await bed.chatter(member('client'), VIP);
       expect(await chatter.say()).toBe('a 10.9.0.20');
       set(b);
-      await expect.poll(() => chatter.say(), { timeout: 10_000 }).toBe('b 10.9.0.20');
+      await expect.poll(() => chatter.say()).toBe('b 10.9.0.20');
     });
 
     test('that is silent loses the connections that it has not answered yet; those under way stay', async () => {
@@ -228,7 +228,7 @@ needs(
       expect(await other.next()).toBe('b 10.9.0.20');
       expect(await gone.say('on')).toBe('a:on');
       balancer.forgetBackend(NETWORK, a);
-      await expect.poll(() => gone.say('on'), { timeout: 10_000 }).toBe('ECONNRESET');
+      await expect.poll(() => gone.say('on')).toBe('ECONNRESET');
       expect([await direct.say('on'), await other.say('on')]).toEqual(['a:on', 'b:on']);
     });
   });
@@ -323,7 +323,8 @@ needs(
     // Not the time, which grows with what else runs on the machine; that of the processor has other threads in it.
     for (const [what, { processor, waits }] of Object.entries(changes)) {
       expect(processor, what).toBeLessThan(8);
-      expect(waits, what).toBeLessThan(10);
+      // What waits for the kernel to be done with it does so each time; others may hold a lock now and then.
+      expect(waits, what).toBeLessThan(50);
     }
     expect((await answers(6))['a 10.9.0.20']).toBe(2);
     balancer.balance(

@@ -130,7 +130,7 @@ needs(
       bed.on('a', (overlays) => {
         overlays.forgetBackend(INGRESS, ip(B));
       });
-      await expect.poll(() => gone?.say('on'), { timeout: 10_000 }).toBe('ECONNRESET');
+      await expect.poll(() => gone?.say('on')).toBe('ECONNRESET');
       expect(await kept[first.indexOf('a 10.30.0.2')]?.say('on')).toBe('a:on');
     });
 
@@ -139,7 +139,7 @@ needs(
       const chatter = await bed.tools.chatter(bed.client, MeshBed.address('a'), 8080);
       expect(await chatter.say()).toBe('a 10.30.0.2');
       bed.mesh(published(8080, 80, [B], 'udp'));
-      await expect.poll(() => chatter.say(), { timeout: 10_000 }).toBe('b 10.30.0.2');
+      await expect.poll(() => chatter.say()).toBe('b 10.30.0.2');
     });
   });
 
@@ -151,7 +151,7 @@ needs(
     expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8090)).toBe('a 10.30.0.2');
     bed.mesh();
     expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8090)).toMatch(/^host /);
-    await expect.poll(() => chatter.say(), { timeout: 10_000 }).toMatch(/^host /);
+    await expect.poll(() => chatter.say()).toMatch(/^host /);
   });
 
   test('carry what fills packets, in both directions, and datagrams in parts', async () => {
@@ -162,7 +162,7 @@ needs(
       let back = 0;
       socket.on('data', (data: Buffer) => (back += String(data).replaceAll(/[^x]/g, '').length));
       socket.write(sent);
-      await expect.poll(() => back, { timeout: 20_000 }).toBe(sent.length);
+      await expect.poll(() => back).toBe(sent.length);
       socket.destroy();
       const chatter = await bed.tools.chatter(from, MeshBed.address('a'), 8080);
       // At first the sender is told that the way takes less.

@@ -95,6 +95,11 @@ export class TestSwarm implements AsyncDisposable {
 
   /** The docker CLI against a node. */
   docker(number: number, ...args: string[]): Promise<Said> {
+    return this.begin(number, ...args).said;
+  }
+
+  /** The docker CLI against a node, and what it has said so far. */
+  begin(number: number, ...args: string[]): { said: Promise<Said>; out: () => string } {
     const { daemon } = this.node(number);
     const env = {
       PATH: process.env['PATH'] ?? '',
@@ -102,12 +107,15 @@ export class TestSwarm implements AsyncDisposable {
       DOCKER_HOST: `unix://${daemon.paths.socket}`,
       DOCKER_BUILDKIT: '0',
     };
-    return new Promise((resolve) => {
+    let soFar = '';
+    const said = new Promise<Said>((resolve) => {
       const child = execFile('docker', args, { env, timeout: CLI_MS }, (error, out, err) => {
         resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
       });
+      child.stdout?.on('data', (text: string) => (soFar += text));
       child.stdin?.end();
     });
+    return { said, out: () => soFar };
   }
 
   /** Succeeds or fails the test with what the CLI said; answers standard output without its last newline. */

@@ -117,7 +117,7 @@ test('a task that its group takes for unhealthy is stopped, and ends with the re
     cause: 'unhealthy in target group web: HealthCheckStatusMismatch',
   });
   expect(steps).toEqual(['start one', 'stop one']);
-}, 30_000);
+});
 
 test('a group that is not there is named; without a label or without groups nothing is asked', async () => {
   await using open = await openTargets();
