@@ -12,11 +12,13 @@ export interface GitSource {
    * under its name. Undefined = whatever it is, on its branch where it is one.
    */
   commit?: string;
+  /** What is another repository is left an empty directory. */
+  skipsSubmodules?: true;
 }
 
 /**
- * Clones what `ref` names, with submodules, without history where the server can, by the host's own git: into
- * `<directory>/tree`, which is made. Answers the commit. Throws as `withGit`.
+ * Clones what `ref` names, with submodules unless they are skipped, without history where the server can, by the host's
+ * own git: into `<directory>/tree`, which is made. Answers the commit. Throws as `withGit`.
  */
 export async function cloneGit(source: GitSource, directory: string, options: GitOptions): Promise<string> {
   const tree = join(directory, 'tree');
@@ -24,7 +26,7 @@ export async function cloneGit(source: GitSource, directory: string, options: Gi
   return await withGit(source.remote, { ...options, directory, cwd: tree }, (run) => clone(source, run));
 }
 
-async function clone({ remote, ref, commit }: GitSource, run: RunGit): Promise<string> {
+async function clone({ remote, ref, commit, skipsSubmodules }: GitSource, run: RunGit): Promise<string> {
   await run('failed to init repo', 'init', '--quiet', '--template=');
   await run('failed to add origin', 'remote', 'add', '--', 'origin', remote);
   await fetch(ref, run);
@@ -33,12 +35,8 @@ async function clone({ remote, ref, commit }: GitSource, run: RunGit): Promise<s
   } else {
     await checkOutCommit({ ref, commit }, run);
   }
-  const submodules = ['submodule', '--quiet', 'update', '--init', '--recursive'];
-  try {
-    await run('error initializing submodules', ...submodules, '--depth=1');
-  } catch (error) {
-    refuseUnlessPlain(error);
-    await run('error initializing submodules', ...submodules);
+  if (!skipsSubmodules) {
+    await updateSubmodules(run);
   }
   const plain = withoutUser(remote);
   if (plain !== remote) {
@@ -54,6 +52,16 @@ async function fetch(ref: string, run: RunGit): Promise<void> {
   } catch (error) {
     refuseUnlessPlain(error);
     await run('error fetching', 'fetch', '--quiet', 'origin', '--', ref);
+  }
+}
+
+async function updateSubmodules(run: RunGit): Promise<void> {
+  const submodules = ['submodule', '--quiet', 'update', '--init', '--recursive'];
+  try {
+    await run('error initializing submodules', ...submodules, '--depth=1');
+  } catch (error) {
+    refuseUnlessPlain(error);
+    await run('error initializing submodules', ...submodules);
   }
 }
 

@@ -46,6 +46,7 @@ export const LLB_CAPABILITIES = [
   'source.git.keepgitdir',
   'source.git.knownsshhosts',
   'source.git.mountsshsock',
+  'source.git.skipsubmodules',
   'source.git.subdir',
   'source.http',
   'source.http.checksum',

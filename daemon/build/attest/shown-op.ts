@@ -54,6 +54,7 @@ export function shownOp(op: Op, inputs: ShownInputs): Shown | undefined {
     case 'git':
       return source(identifierOf(op), {
         'git.keepgitdir': op.keepsGitDirectory ? 'true' : '',
+        'git.skipsubmodules': op.skipsSubmodules ? 'true' : '',
         'git.checksum': op.checksum,
       });
     case 'held':

@@ -80,7 +80,8 @@ export async function checkOut(
   return await withScratch(deps, async (scratch) => {
     failpoint('build.context.git');
     await using keys = await keysFor?.(scratch);
-    const asked = { remote: op.remote, ref: op.ref === '' ? 'HEAD' : op.ref };
+    const { remote, ref, skipsSubmodules } = op;
+    const asked = { remote, ref: ref === '' ? 'HEAD' : ref, ...(skipsSubmodules && { skipsSubmodules }) };
     const source = found?.ref === undefined ? asked : { ...asked, ref: found.ref, commit: found.commit };
     const commit = await cloneGit(source, scratch, { signal, ...(keys && { keys }) });
     failpoint('build.context.cloned');

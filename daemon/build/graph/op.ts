@@ -108,6 +108,8 @@ export interface GitSource {
   ref: string;
   subdirectory: string;
   keepsGitDirectory: boolean;
+  /** What is another repository is an empty directory. */
+  skipsSubmodules?: true;
   /** Commit that it must be; `''` = any. */
   checksum: string;
   /** Names of secrets for repositories by HTTP, where they are not the usual ones; and of the key agent by ssh. */

@@ -154,6 +154,7 @@ function gitSource({ rest, take }: Asked): GitSource {
     subdirectory,
     keepsGitDirectory: take('git.keepgitdir') === 'true',
     checksum,
+    ...(take('git.skipsubmodules') === 'true' && { skipsSubmodules: true }),
     ...(token + header !== '' && { secrets: { token, header } }),
     ...(agent !== '' && { agent }),
     ...(knownHosts !== '' && { knownHosts }),

@@ -41,11 +41,13 @@ export async function gitKey(deps: GitDeps, op: GitSource, context: RunContext):
  * but for what a kept `.git` tells. Pure.
  */
 export function checkoutKey(
-  { remote, subdirectory, keepsGitDirectory }: GitSource,
+  { remote, subdirectory, keepsGitDirectory, skipsSubmodules }: GitSource,
   { commit, ref }: FoundCommit,
 ): string {
   const git = keepsGitDirectory ? [ref ?? commit] : [];
-  return `${GIT_KEY}${JSON.stringify([withoutUser(remote), commit, posix.join('/', subdirectory), ...git])}`;
+  const skips = skipsSubmodules ? [{ skipsSubmodules }] : [];
+  const facts = [withoutUser(remote), commit, posix.join('/', subdirectory), ...git, ...skips];
+  return `${GIT_KEY}${JSON.stringify(facts)}`;
 }
 
 /** A checkout, opened with what the client has for it. */

@@ -92,6 +92,7 @@ function gitName(op: GitSource): NamedSource {
   return named(`git://${hostAndPath(op.remote)}${fragment === '' ? '' : `#${fragment}`}`, {
     'git.fullurl': op.remote,
     'git.keepgitdir': op.keepsGitDirectory ? 'true' : '',
+    'git.skipsubmodules': op.skipsSubmodules ? 'true' : '',
     'git.checksum': op.checksum,
     'git.authtokensecret': op.secrets?.token ?? '',
     'git.authheadersecret': op.secrets?.header ?? '',

@@ -148,6 +148,8 @@ needs('root')('checkouts of repositories', () => {
       { ...kept, ref: commit },
       { ...kept, subdirectory: 'sub' },
       { remote: `${remote}/` },
+      { skipsSubmodules: true as const },
+      { ...kept, skipsSubmodules: true as const },
     ];
     const keys = await Promise.all(others.map(key));
     expect(new Set(keys).size).toBe(others.length);
@@ -172,6 +174,21 @@ needs('root')('checkouts of repositories', () => {
     expect(filesOf(tree)).toEqual([['a', sha256('first')]]);
     using later = await checkedOut({ ...op });
     expect(filesOf(later)).toEqual([['a', sha256('second')]]);
+  });
+
+  test('submodules come with a checkout unless they are skipped', async () => {
+    const inner = await web.repository('inner.git', { in: 'x' });
+    const remote = await web.repository(
+      'outer.git',
+      { a: 'a' },
+      ['submodule', '--quiet', 'add', '--', inner, 'sub'],
+      ['commit', '--quiet', '--message=sub'],
+    );
+    using whole = await checkedOut({ ...SOURCE, remote });
+    using without = await checkedOut({ ...SOURCE, remote, skipsSubmodules: true });
+    const [all, plain] = [whole, without].map((tree) => filesOf(tree).map(([name]) => name));
+    expect(all).toContain('sub/in');
+    expect(plain?.filter((name) => name.startsWith('sub/'))).toEqual([]);
   });
 
   test.each([

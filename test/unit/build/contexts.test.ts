@@ -102,6 +102,10 @@ test.each([
     { kind: 'git', op: { remote: 'https://host/a.git', ref: 'main', subdirectory: 'sub' } },
   ],
   ['git@host:a/b.git', { kind: 'git', op: { remote: 'git@host:a/b.git', keepsGitDirectory: true } }],
+  [
+    'https://host/a.git?submodules=false',
+    { kind: 'git', op: { remote: 'https://host/a.git', skipsSubmodules: true } },
+  ],
   ['github.com/a/b.git', { kind: 'git', op: { remote: 'https://github.com/a/b.git' } }],
   ['https://host/a.git?ref=v1&subdir=x', { kind: 'git', op: { ref: 'v1', subdirectory: 'x' } }],
   ['http://buildkit-session/abc', { kind: 'upload', path: '/abc' }],

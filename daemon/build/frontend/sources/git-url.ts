@@ -10,6 +10,7 @@ export interface GitUrl {
   subdirectory: string;
   /** Undefined: not said. */
   keepsGitDirectory: boolean | undefined;
+  skipsSubmodules: boolean;
   checksum: string;
 }
 
@@ -74,9 +75,6 @@ function readQuery(
     const value = one(name);
     return value === undefined ? undefined : value === '' || parseBool(value);
   };
-  if (flag('submodules') === false) {
-    throw invalidArgument('query "submodules": repositories without their submodules are not supported');
-  }
   if (![undefined, 'checkout'].includes(one('mtime'))) {
     throw invalidArgument(`query "mtime": ${one('mtime')} is not supported`);
   }
@@ -89,6 +87,7 @@ function readQuery(
     ]),
     subdirectory: cleanPath(same('subdir', [fragment.directory, one('subdir')])),
     keepsGitDirectory: flag('keep-git-dir'),
+    skipsSubmodules: flag('submodules') === false,
     checksum: same('checksum', [one('checksum'), one('commit')]),
   };
 }

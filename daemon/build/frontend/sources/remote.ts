@@ -66,6 +66,7 @@ export function gitSource(
     subdirectory: url.subdirectory,
     keepsGitDirectory: said[0] ?? false,
     checksum: commit,
+    ...(url.skipsSubmodules && { skipsSubmodules: true }),
   };
   return { op, inputs: [], name };
 }

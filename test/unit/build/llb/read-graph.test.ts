@@ -40,6 +40,7 @@ test('sources: an image with its platform, a directory of a session, a file by H
   const attrs = new Map([
     ['git.fullurl', 'http://host/r.git'],
     ['git.keepgitdir', 'true'],
+    ['git.skipsubmodules', 'true'],
   ]);
   expect(read(operation.encode({ source: { identifier: 'git://host/r.git#main:sub', attrs } }))?.op).toEqual({
     kind: 'git',
@@ -47,6 +48,7 @@ test('sources: an image with its platform, a directory of a session, a file by H
     ref: 'main',
     subdirectory: 'sub',
     keepsGitDirectory: true,
+    skipsSubmodules: true,
     checksum: '',
   });
   const wrong = { identifier: 'git://host/r.git', attrs: new Map([['git.checksum', 'foobar']]) };

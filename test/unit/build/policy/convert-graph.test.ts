@@ -28,6 +28,7 @@ const git: Op = {
   subdirectory: 'sub',
   keepsGitDirectory: true,
   checksum: 'abc1234',
+  skipsSubmodules: true,
   secrets: { token: 'T', header: 'H' },
   agent: 'default',
 };
