@@ -360,7 +360,7 @@ describe('watches', () => {
       type: 'BOOKMARK',
       object: { metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } },
     });
-    await expect.poll(watch.isEnded, { timeout: 5_000 }).toBe(true);
+    await expect.poll(watch.isEnded).toBe(true);
   });
 
   test('events: a version that is not there, and one that is forgotten, are refused', async () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../daemon/base/limits.ts';
-import { settled } from '../../support/fakes/manual-clock.ts';
 import { wrong, type CallerOf } from '../../support/hub/endpoints/callers.ts';
 import { endpointPage } from '../../support/hub/endpoints/page.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type Row,
 } from '../../support/hub/endpoints/endpoints.ts';
 import { hasGithubSchemas, schemaProblems } from '../../support/hub/github-schemas.ts';
+import { delivered } from '../../support/hub/delivered.ts';
 import { receiver } from '../../support/hub/receiver.ts';
 import type { HubAnswer } from '../../support/hub/serve-hub.ts';
 import { servedHub } from '../../support/hub/served-hub.ts';
@@ -35,9 +35,7 @@ test.each(Object.entries(CALLERS))('endpoints 1 to 12: %s', async (_, row) => {
     secret: await hookOf(hub, 'secret', target.url),
   };
   // The ping of each is its first delivery.
-  await expect.poll(() => target.received.length).toBe(2);
-  await settled();
-  await hub.clock.advance(limits.hubDeliveriesKeptMs);
+  await delivered(hub, target, 2);
   for (const state of STATES) {
     const ids = state === 'nothing' ? { id: 1, delivery: 1 } : idsOf(hub, state, hooks[state].id);
     for (const endpoint of ENDPOINTS) {

@@ -1,9 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { limits } from '../../../daemon/base/limits.ts';
 import { expect, test } from 'vitest';
-import { settled } from '../../support/fakes/manual-clock.ts';
 import { manifest, pushed } from '../../support/hub/occurrences.ts';
 import { peopledHub } from '../../support/hub/open-hub.ts';
+import { delivered } from '../../support/hub/delivered.ts';
 import { receiver } from '../../support/hub/receiver.ts';
 import { serveHub, type HubAnswer, type HubAsk } from '../../support/hub/serve-hub.ts';
 
@@ -22,13 +21,7 @@ async function served() {
     ask: (method: string, path: string, body?: unknown, options: HubAsk = {}): Promise<HubAnswer> =>
       server.ask(method, path, { token, ...(body !== undefined && { body }), ...options }),
     /** Once so many deliveries have come, and are written down. */
-    async delivered(count: number) {
-      await expect.poll(() => target.received.length).toBe(count);
-      for (let turn = 0; turn < 5; turn += 1) {
-        await settled();
-        await open.clock.advance(limits.hubDeliveriesKeptMs);
-      }
-    },
+    delivered: (count: number): Promise<void> => delivered(open, target, count),
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]();
       await target[Symbol.asyncDispose]();

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { limits } from '../../../daemon/base/limits.ts';
 import { hasGithubSchemas, schemaProblems } from '../../support/hub/github-schemas.ts';
-import { settled } from '../../support/fakes/manual-clock.ts';
+import { delivered } from '../../support/hub/delivered.ts';
 import { receiver } from '../../support/hub/receiver.ts';
 import { servedHub } from '../../support/hub/served-hub.ts';
 
@@ -12,9 +11,7 @@ test.runIf(hasGithubSchemas())('each answer is as GitHub publishes it', async ()
   const config = { url: target.url, content_type: 'json', secret: 'word' };
   const made = await hub.ask('POST', '/repos/acme/open/hooks', { token, body: { config, events: ['*'] } });
   const problems: string[] = schemaProblems('answers', 'hook', made.body).map((text) => `POST hook ${text}`);
-  await expect.poll(() => target.received.length).toBe(1);
-  await settled();
-  await hub.clock.advance(limits.hubDeliveriesKeptMs);
+  await delivered(hub, target, 1);
   const rows: readonly (readonly [string, string, string])[] = [
     ['GET', '/repos/acme/open/hooks', '[hook'],
     ['GET', '/repos/acme/open/hooks/1', 'hook'],

@@ -7,7 +7,7 @@ import { isAlive } from '../../../daemon/base/kernel/processes/process.ts';
 import type { ConmonStdio, OutputChunk } from '../../../runtime/monitor/conmon-stdio.ts';
 import { needs } from '../../support/needs.ts';
 import { WAIT_MS } from '../../support/patience.ts';
-import { processorTime } from '../../support/processor-time.ts';
+import { threadTime } from '../../support/processor-time.ts';
 import { makeRuntime, readAll } from './fixture.ts';
 import type { RuntimeFixture } from './fixture.ts';
 
@@ -212,10 +212,10 @@ needs(
     const channel = await it.runtime.attach(id);
     await it.runtime.begin(id);
     const turns: number[] = [];
-    let tookMs = processorTime();
+    let tookMs = threadTime();
     const timer = setInterval(() => {
       turns.push(tookMs());
-      tookMs = processorTime();
+      tookMs = threadTime();
     }, 1);
     let bytes = 0;
     for await (const { data } of channel.output) {

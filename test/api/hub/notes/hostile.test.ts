@@ -5,6 +5,7 @@ import { NoteThread } from '../../../../daemon/hub/notes/reader/note-thread.ts';
 import { HOSTILE_MARKDOWN, HOSTILE_NOTES } from '../../../support/hub/notes/hostile.ts';
 import { peopledHub, type OpenHub } from '../../../support/hub/open-hub.ts';
 import { serveHub, type ServedHub } from '../../../support/hub/serve-hub.ts';
+import { threadTime } from '../../../support/processor-time.ts';
 
 /** What one note may keep all others waiting. */
 const HELD_MS_MAX = 20;
@@ -32,13 +33,12 @@ function validate(body: string) {
   return server.ask('POST', '/notes/validate', { body, headers: { 'Content-Type': 'text/markdown' } });
 }
 
-/** For how long the thread of requests answered nobody at a stretch while it worked. */
+/** How much of the processor the thread of requests took at a stretch, in which it answers nobody. */
 async function heldMs(work: () => Promise<unknown>): Promise<number> {
-  let [last, worst] = [performance.now(), 0];
+  let [tookMs, worst] = [threadTime(), 0];
   const look = (): void => {
-    const now = performance.now();
-    worst = Math.max(worst, now - last);
-    last = now;
+    worst = Math.max(worst, tookMs());
+    tookMs = threadTime();
   };
   const timer = setInterval(look, 1);
   await work();
@@ -47,7 +47,7 @@ async function heldMs(work: () => Promise<unknown>): Promise<number> {
   return worst;
 }
 
-/** The least of some attempts: other processes hold this one too. */
+/** The least of some attempts: now and then memory is tidied. */
 async function leastHeldMs(work: () => Promise<unknown>): Promise<number> {
   let least = Infinity;
   for (let attempt = 0; attempt < ATTEMPTS && least > HELD_MS_MAX; attempt += 1) {
