@@ -11,8 +11,7 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.list',
     method: 'GET',
     path: '/images/json',
-    partly:
-      'an image is of one platform and has one manifest: no Descriptor, no Signature and Build in Identity',
+    partly: 'no Descriptor, no Signature and Build in Identity',
     handler: async ({ query }, { images }) => {
       const [manifests, identity] = [query.bool('manifests'), query.bool('identity')];
       if (identity && !manifests) {
@@ -112,8 +111,7 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.inspect',
     method: 'GET',
     path: '/images/*name/json',
-    partly:
-      'an image is of one platform and has one manifest: no Descriptor, no Signature and Build in Identity',
+    partly: 'no Descriptor, no Signature and Build in Identity',
     handler: async ({ params, query }, { images }) => {
       const asked = { ...platformOf(query), manifests: query.bool('manifests') };
       if (asked.platform !== undefined && asked.manifests) {

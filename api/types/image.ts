@@ -17,22 +17,37 @@ export interface ImageSummary {
   Manifests?: ImageManifest[];
 }
 
-/** A manifest of an image. An image of this engine is of one platform, and has one. */
-export interface ImageManifest {
+/** A manifest of an image, or of what is said of one. There are several where a name has several platforms. */
+export type ImageManifest = ManifestFacts &
+  (
+    | { Kind: 'image'; ImageData: ImageManifestData }
+    | {
+        Kind: 'attestation';
+        AttestationData: { /** Digest of the manifest that it is about. */ For: string };
+      }
+  );
+
+interface ManifestFacts {
   /** Digest of the manifest. */
   ID: string;
-  Descriptor: { mediaType: string; digest: string; size: number; platform: OciPlatform };
+  Descriptor: {
+    mediaType: string;
+    digest: string;
+    size: number;
+    platform?: OciPlatform;
+    annotations?: Record<string, string>;
+  };
   Available: boolean;
   /** Bytes. `Content`: of blobs that are kept as they are in the registry; `Total`: with the unpacked files. */
   Size: { Content: number; Total: number };
-  Kind: 'image';
-  ImageData: {
-    Platform: OciPlatform;
-    Identity?: ImageIdentity;
-    Size: { Unpacked: number };
-    /** Ids. */
-    Containers: string[];
-  };
+}
+
+export interface ImageManifestData {
+  Platform: OciPlatform;
+  Identity?: ImageIdentity;
+  Size: { Unpacked: number };
+  /** Ids. */
+  Containers: string[];
 }
 
 /** OCI image-spec, `platform` of a descriptor. */

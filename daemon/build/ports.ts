@@ -8,7 +8,8 @@ import type { Vertex } from './graph/op.ts';
 import type { StepContainer } from './graph/step-container.ts';
 import type { UsedSource } from './graph/used-source.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
-import type { LayerCompression } from '../../storage/image-archives/oci-documents.ts';
+import type { LayerCompression, OciDescriptor } from '../../storage/image-archives/oci-documents.ts';
+import type { Attestation } from '../../storage/image-archives/statement.ts';
 import type { BuildTree } from './snapshots/tree.ts';
 import type { ComposedFiles } from '../../storage/layers/compose/plan.ts';
 import type { PlacedSpool } from '../../storage/spool/placed-spool.ts';
@@ -125,6 +126,11 @@ export interface NewBuildImage {
   names: readonly string[];
 }
 
+/** One of several images under the same names, and what is said of it. */
+export interface NewListedImage extends Omit<NewBuildImage, 'names'> {
+  attestations: readonly Attestation[];
+}
+
 /** A command on layers. */
 export interface LayerCommand {
   layerIds: readonly number[];
@@ -186,12 +192,20 @@ export interface BuildLayers {
   stack(layerIds: readonly number[], above: readonly number[], signal: AbortSignal): Promise<PinnedLayers>;
   /** Answers the image's id and its names in full. */
   makeImage(image: NewBuildImage): Promise<{ id: string; names: string[] }>;
+  /** Makes several images, or one of which something is said, and gives their list the names. Answers what it is. */
+  makeList(
+    images: readonly NewListedImage[],
+    names: readonly string[],
+  ): Promise<{ imageId: string; descriptor: OciDescriptor; names: string[] }>;
   /**
    * What an image is called by its digest in the repositories of these names: what a registry has been given, or
-   * (`pushed` undefined) what the hub of this host would call it. Answers the digest. Throws not_found where the image
-   * has gone meanwhile.
+   * (`pushed` undefined) the list that it stands for, or what the hub of this host would call it. Answers the digest.
+   * Throws not_found where the image has gone meanwhile.
    */
-  callByDigest(imageId: string, asked: { names: readonly string[]; pushed: string | undefined }): string;
+  callByDigest(
+    imageId: string,
+    asked: { names: readonly string[]; pushed: string | undefined; list?: string | undefined },
+  ): string;
   /** A layer for others; its tar is read as it is stored, or compressed into a file without a name. */
   blob(
     layerId: number,

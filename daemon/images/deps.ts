@@ -25,7 +25,16 @@ export interface RegistryUse extends RegistryAccess {
 export interface ImagesDeps {
   database: Pick<
     Database,
-    'images' | 'tags' | 'digests' | 'parents' | 'blobs' | 'layers' | 'hubLayers' | 'buildRecords' | 'meta'
+    | 'images'
+    | 'tags'
+    | 'manifestLists'
+    | 'digests'
+    | 'parents'
+    | 'blobs'
+    | 'layers'
+    | 'hubLayers'
+    | 'buildRecords'
+    | 'meta'
   >;
   journal: Journal;
   layers: LayerStore;

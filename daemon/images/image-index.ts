@@ -7,6 +7,7 @@ import type {
   ImageParentRow,
   ImageRow,
   LayerRow,
+  ManifestListRow,
   TagRow,
 } from '../../storage/database/rows.ts';
 import {
@@ -14,9 +15,11 @@ import {
   familiarName,
   familiarRepository,
   parseReference,
+  tryParseReference,
   withDefaultTag,
   type Reference,
 } from '../../storage/references/reference.ts';
+import { ManifestLists } from './lists/manifest-lists.ts';
 import { parseImageConfig, type ImageConfig } from '../../storage/image/image-config.ts';
 
 /** An image as list, inspect and create read it. */
@@ -48,9 +51,14 @@ export class ImageIndex {
   readonly #holds = new Map<string, number>();
   /** Layers with a row and without a directory. */
   readonly #lost = new Set<number>();
+  /** Several images under one name. */
+  readonly lists = new ManifestLists();
 
   /** Reads all rows. An image whose configuration cannot be read is left out, with an error in the log. */
-  load(database: Pick<Database, 'images' | 'tags' | 'digests' | 'parents' | 'layers'>, log: Logger): void {
+  load(
+    database: Pick<Database, 'images' | 'tags' | 'manifestLists' | 'digests' | 'parents' | 'layers'>,
+    log: Logger,
+  ): void {
     for (const layer of database.layers.all()) {
       this.addLayer(layer);
     }
@@ -64,6 +72,7 @@ export class ImageIndex {
         );
       }
     }
+    this.lists.load(database.manifestLists.all(), (id) => this.#images.has(id));
     for (const tag of database.tags.all()) {
       if (this.#images.has(tag.imageId)) {
         this.setTag(tag);
@@ -150,6 +159,25 @@ export class ImageIndex {
     return this.#tags.get(`${canonicalRepository(reference)}:${reference.tag ?? ''}`);
   }
 
+  /** The list that a client's text means; undefined = it means an image alone, or nothing. */
+  listNamed(text: string): ManifestListRow | undefined {
+    const hex = FULL_DIGEST.exec(text)?.[1];
+    if (hex !== undefined) {
+      return this.lists.get(`sha256:${hex}`) ?? this.lists.of(`sha256:${hex}`)[0];
+    }
+    const reference = tryParseReference(text);
+    const { digest } = reference ?? {};
+    if (digest !== undefined) {
+      return this.lists.get(digest);
+    }
+    const tag = reference && this.tag(withDefaultTag(reference));
+    if (tag !== undefined) {
+      return tag.list === undefined ? undefined : this.lists.get(tag.list);
+    }
+    const image = this.#byPrefix(text);
+    return image && this.lists.of(image.row.id)[0];
+  }
+
   /** All tags of one repository, sorted. */
   tagsIn(repository: string): TagRow[] {
     return [...this.#tags.values()].filter((tag) => tag.repository === repository).toSorted(byName);
@@ -185,7 +213,11 @@ export class ImageIndex {
    * missing (`docker run`) repair it so.
    */
   findWhole(text: string): ImageRecord {
-    const image = this.find(text);
+    return this.whole(this.find(text), text);
+  }
+
+  /** An image that a client has named, with all of its files. Throws not_found as `findWhole`. */
+  whole(image: ImageRecord, text: string): ImageRecord {
     const lost = this.lostOf(image.row.layerIds).map(({ diffId }) => diffId);
     if (lost.length > 0) {
       const name = this.namesOf(image.row.id)[0] ?? text;
@@ -322,6 +354,9 @@ export class ImageIndex {
     for (const tag of this.tagsOf(id)) {
       this.removeTag(tag);
     }
+    for (const list of this.lists.of(id)) {
+      this.lists.remove(list.id);
+    }
     this.#images.delete(id);
     const parent = this.#parents.get(id);
     if (parent !== undefined) {
@@ -345,7 +380,7 @@ export class ImageIndex {
 
   /** The image that any repository has under a digest. */
   #byManifest(digest: string): ImageRecord | undefined {
-    const row = [...this.#digests.values()].find((each) => each.digest === digest);
+    const row = [...this.#digests.values()].find((each) => each.digest === digest) ?? this.lists.get(digest);
     return row && this.#images.get(row.imageId);
   }
 

@@ -25,15 +25,9 @@ import { planCommit, type CommitPlan, type CommitRequest } from './commit/commit
 import { isEngineError } from '../base/errors.ts';
 import { measured, measuredMessages } from '../base/measured.ts';
 import { KeyedMutex } from '../base/concurrency/mutex.ts';
-import type { LayerRow, TagRow } from '../../storage/database/rows.ts';
-import {
-  canonicalRepository,
-  familiarRepository,
-  tryParseReference,
-} from '../../storage/references/reference.ts';
-import { saveImages, type SavedImage } from '../../storage/image-archives/save.ts';
+import type { LayerRow } from '../../storage/database/rows.ts';
+import { tryParseReference } from '../../storage/references/reference.ts';
 import type { ImagesDeps } from './deps.ts';
-import { imageEvent } from './events.ts';
 import { HubLayers } from './hub/hub-layers.ts';
 import { digestName, ImageIndex, type ImageRecord } from './image-index.ts';
 import { importImage } from './load/import.ts';
@@ -42,7 +36,9 @@ import { dropUnsynced } from './load/drop-unsynced.ts';
 import { UnsyncedLayers } from './load/unsynced-layers.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
-import { identityOf, manifestsOf } from './manifests.ts';
+import { listOfNames, shownManifests } from './lists/show-list.ts';
+import { removePlatforms } from './lists/leave-list.ts';
+import { identityOf } from './manifests.ts';
 import type { ImageContext } from './context.ts';
 import { loadImages } from './load/load.ts';
 import type { PullContext } from './pull/fetched-layers.ts';
@@ -54,9 +50,10 @@ import { pushImages } from './push/push.ts';
 import { pruneImages } from './remove/prune.ts';
 import { removeImage } from './remove/removal.ts';
 import { nameImage, parseTarget } from './naming.ts';
+import { savedTar } from './save/save.ts';
 import { sharedImage, type SharedImage } from './shared-image.ts';
 import { Semaphore } from '../base/concurrency/semaphore.ts';
-import { refuseOtherPlatform, refuseOtherPlatforms } from './platform-asked.ts';
+import { imageFor, ofPlatform } from './platform-asked.ts';
 import { legacyImage, runConfig, toHistory, toInspect } from './wire.ts';
 
 /** An image that a container is to be made of. */
@@ -135,7 +132,13 @@ export class Images {
         sharedSize,
         nowNano,
         containers: (imageId) => this.#deps.users(imageId).length,
-        ...(manifests && { manifests: (image) => manifestsOf(this.#context(), image, { identity }) }),
+        ...(manifests && {
+          manifests: (image) =>
+            shownManifests(this.#context(), image, {
+              list: listOfNames(this.#context(), image.row.id),
+              identity,
+            }),
+        }),
       }),
     );
   }
@@ -157,8 +160,7 @@ export class Images {
     { platform, manifests = false }: { platform?: ImagePlatform; manifests?: boolean } = {},
   ): Promise<ImageInspect> {
     return asPromise(() => {
-      const image = this.#index.find(ref);
-      refuseOtherPlatform(image, ref, platform);
+      const image = imageFor(this.#index, ref, platform);
       const { layers } = this.#deps;
       const { id: imageId } = image.row;
       const digests = this.#index.digestsOf(imageId).map((digest) => digestName(digest));
@@ -174,7 +176,12 @@ export class Images {
       );
       return {
         ...inspect,
-        ...(manifests && { Manifests: manifestsOf(this.#context(), image, { identity: false }) }),
+        ...(manifests && {
+          Manifests: shownManifests(this.#context(), image, {
+            list: this.#index.listNamed(ref),
+            identity: false,
+          }),
+        }),
         ...identityOf(this.#index, imageId),
       };
     });
@@ -190,8 +197,7 @@ export class Images {
 
   history(ref: string, { platform }: { platform?: ImagePlatform } = {}): Promise<ImageHistoryItem[]> {
     return asPromise(() => {
-      const image = this.#index.find(ref);
-      refuseOtherPlatform(image, ref, platform);
+      const image = imageFor(this.#index, ref, platform);
       const lineage = this.#index
         .lineageOf(image)
         .map(({ row }) => ({ id: row.id, names: this.#index.namesOf(row.id) }));
@@ -203,7 +209,7 @@ export class Images {
     return asPromise(() => {
       const reference = parseTarget(target.repo, target.tag);
       const image = this.#index.find(ref);
-      nameImage(this.#context(), image.row.id, [reference]);
+      nameImage(this.#context(), image.row.id, [reference], this.#index.listNamed(ref)?.id);
     });
   }
 
@@ -211,12 +217,12 @@ export class Images {
     ref: string,
     options: { force: boolean; noprune: boolean; platforms?: readonly ImagePlatform[] },
   ): Promise<ImageDeleteItem[]> {
-    return measured('image', 'delete', () => {
-      for (const platform of options.platforms ?? []) {
-        refuseOtherPlatform(this.#index.find(ref), ref, platform);
-      }
-      return removeImage(this.#context(), ref, options);
-    });
+    const { platforms = [], ...rest } = options;
+    return measured('image', 'delete', () =>
+      platforms.length === 0
+        ? removeImage(this.#context(), ref, rest)
+        : removePlatforms(this.#context(), ref, { ...rest, platforms }),
+    );
   }
 
   prune(filters: Filters): Promise<ImagePruneReport> {
@@ -302,34 +308,15 @@ export class Images {
     refs: readonly string[],
     options: { platforms?: readonly ImagePlatform[]; signal: AbortSignal },
   ): Promise<Readable> {
-    return asPromise(() => {
-      const images = this.#savedImages(refs);
-      for (const { record } of images) {
-        refuseOtherPlatforms(record, options.platforms ?? []);
-      }
-      const pin = this.#pins.pin(images.flatMap(({ record }) => record.row.layerIds));
-      const stream = saveImages(
-        images.map(({ saved }) => saved),
-        () => this.#saved(images.map(({ record }) => record)),
-      );
-      const abort = (): void => {
-        stream.destroy();
-      };
-      options.signal.addEventListener('abort', abort, { once: true });
-      stream.once('close', () => {
-        options.signal.removeEventListener('abort', abort);
-        pin[Symbol.dispose]();
-        this.#collector.collect().catch((error: unknown) => {
-          this.#deps.log.error({ err: error }, 'layers of a removed image not collected after save');
-        });
-      });
-      return stream;
-    });
+    return asPromise(() => savedTar(this.#context(), refs, options));
   }
 
-  /** Throws not_found `No such image: NAME:TAG`, also for one of which layers are lost. */
-  resolve(ref: string): ResolvedImage {
-    const { row, config } = this.#index.findWhole(ref);
+  /** ImageCatalog. Throws not_found `No such image: NAME:TAG`, also for one of which layers are lost. */
+  resolve(ref: string, platform?: ImagePlatform): ResolvedImage {
+    const image = this.#index.find(ref);
+    const list = this.#index.listNamed(ref);
+    const meant = platform && ofPlatform(this.#index, { image, list }, platform);
+    const { row, config } = this.#index.whole(meant ?? image, ref);
     return {
       id: row.id,
       layerIds: [...row.layerIds],
@@ -357,10 +344,11 @@ export class Images {
     const named =
       reference &&
       (this.#index.digest(reference) ?? this.#index.tag({ ...reference, tag: reference.tag ?? 'latest' }));
+    const isNamed =
+      named?.imageId === imageId ||
+      this.#index.listNamed(createdFrom)?.images.some((listed) => listed.imageId === imageId) === true;
     const isPrefix = imageId.startsWith(createdFrom) || imageId.startsWith(`sha256:${createdFrom}`);
-    return named?.imageId === imageId || (isPrefix && this.#index.get(imageId) !== undefined)
-      ? createdFrom
-      : imageId;
+    return isNamed || (isPrefix && this.#index.get(imageId) !== undefined) ? createdFrom : imageId;
   }
 
   /** Keeps layers from being removed until disposed: for a container whose row is not stored yet. */
@@ -401,59 +389,6 @@ export class Images {
 
   #layersOf(image: ImageRecord): LayerRow[] {
     return image.row.layerIds.map((id) => this.#index.layer(id));
-  }
-
-  #saved(images: readonly ImageRecord[]): void {
-    this.#deps.journal.commit((emit) => {
-      for (const image of images) {
-        emit(imageEvent('save', image, image.row.id));
-      }
-    });
-  }
-
-  #savedImages(refs: readonly string[]): { record: ImageRecord; saved: SavedImage }[] {
-    const chosen = new Map<string, TagRow[]>();
-    for (const ref of refs) {
-      for (const { imageId, tag } of this.#namedBy(ref)) {
-        const tags = chosen.get(imageId) ?? [];
-        chosen.set(imageId, tag === undefined || tags.includes(tag) ? tags : [...tags, tag]);
-      }
-    }
-    return [...chosen].map(([imageId, tags]) => {
-      const record = this.#index.findWhole(imageId);
-      return { record, saved: this.#toSaved(record, tags) };
-    });
-  }
-
-  #namedBy(ref: string): { imageId: string; tag: TagRow | undefined }[] {
-    const reference = tryParseReference(ref);
-    if (reference?.digest === undefined && reference !== undefined) {
-      const tags =
-        reference.tag === undefined
-          ? this.#index.tagsIn(canonicalRepository(reference))
-          : [this.#index.tag(reference)].filter((tag) => tag !== undefined);
-      if (tags.length > 0) {
-        return tags.map((tag) => ({ imageId: tag.imageId, tag }));
-      }
-    }
-    return [{ imageId: this.#index.find(ref).row.id, tag: undefined }];
-  }
-
-  #toSaved(record: ImageRecord, tags: readonly TagRow[]): SavedImage {
-    const { layers } = this.#deps;
-    return {
-      id: record.row.id,
-      configBytes: record.row.config,
-      config: record.config,
-      names: tags.map(({ repository, tag }) => ({ repository: familiarRepository(repository), tag })),
-      parentId: this.#index.parentOf(record.row.id)?.row.id,
-      layers: this.#layersOf(record).map(({ id, diffId, chainId }) => ({
-        diffId,
-        chainId,
-        tarBytes: layers.tarBytes(id),
-        read: () => layers.read(id, diffId),
-      })),
-    };
   }
 }
 

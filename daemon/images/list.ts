@@ -19,9 +19,7 @@ const FILTERS: Readonly<
     const wanted = filterBool('dangling', values);
     // With a digest alone an image is neither: no name shows it, but a registry has it (moby daemon/images/images.go).
     return ({ row }) =>
-      wanted
-        ? index.tagsOf(row.id).length === 0 && !isStep(index, row.id)
-        : index.tagsOf(row.id).length + index.digestsOf(row.id).length > 0;
+      wanted ? index.tagsOf(row.id).length === 0 && !isStep(index, row.id) : hasName(index, row.id);
   },
   label: (values) => (image) => values.every((value) => hasLabel(labelsOf(image), value)),
   before: (values, index) => {
@@ -57,7 +55,11 @@ export function listImages(
     manifests?: ((image: ImageRecord) => ImageManifest[]) | undefined;
   },
 ): ImageSummary[] {
-  const tests: ImageTest[] = options.all ? [] : [({ row }) => !isStep(index, row.id)];
+  // What is here beside an image, for another platform, is shown by its manifests.
+  const tests: ImageTest[] = [({ row }) => hasName(index, row.id) || !index.lists.isListed(row.id)];
+  if (!options.all) {
+    tests.push(({ row }) => !isStep(index, row.id));
+  }
   for (const [key, values] of options.filters) {
     const make = Object.hasOwn(FILTERS, key) ? FILTERS[key] : undefined;
     if (make === undefined) {
@@ -76,7 +78,9 @@ export function listImages(
     if (tests.every((test) => test(image)) && (patterns.length === 0 || found)) {
       summaries.push({
         ...toSummary(index, image, names, sharedLayers),
-        Containers: options.containers(image.row.id),
+        Containers: [image.row.id, ...index.lists.companionsOf(image.row.id)]
+          .map((id) => options.containers(id))
+          .reduce((sum, count) => sum + count, 0),
         ...(options.manifests && { Manifests: options.manifests(image) }),
       });
     }
@@ -107,8 +111,11 @@ function toSummary(
 
 /** Others were made from it, and nothing names it. */
 function isStep(index: ImageIndex, id: string): boolean {
-  const named = index.tagsOf(id).length + index.digestsOf(id).length > 0;
-  return !named && index.childrenOf(id).length > 0;
+  return !hasName(index, id) && index.childrenOf(id).length > 0;
+}
+
+function hasName(index: ImageIndex, id: string): boolean {
+  return index.tagsOf(id).length + index.digestsOf(id).length > 0;
 }
 
 interface Names {

@@ -17,29 +17,38 @@ export function manifestsOf(
   image: ImageRecord,
   { identity }: { identity: boolean },
 ): ImageManifest[] {
-  const { index } = context;
-  const { row } = image;
-  if (index.lostOf(row.layerIds).length > 0) {
+  if (context.index.lostOf(image.row.layerIds).length > 0) {
     return [];
   }
-  const { digest, size } = descriptorOf(context, image);
-  const platform = platformOf(image);
+  const descriptor = {
+    mediaType: MANIFEST_TYPE,
+    ...descriptorOf(context, image),
+    platform: platformOf(image),
+  };
+  return [imageManifest(context, image, { descriptor, identity })];
+}
+
+/** How an image with this manifest is shown. */
+export function imageManifest(
+  context: ImageContext,
+  image: ImageRecord,
+  { descriptor, identity }: { descriptor: ImageManifest['Descriptor']; identity: boolean },
+): ImageManifest {
+  const { row } = image;
   const content = row.config.length;
-  return [
-    {
-      ID: digest,
-      Descriptor: { mediaType: MANIFEST_TYPE, digest, size, platform },
-      Available: true,
-      Size: { Content: content, Total: content + row.sizeBytes },
-      Kind: 'image',
-      ImageData: {
-        Platform: platform,
-        ...(identity && identityOf(index, row.id)),
-        Size: { Unpacked: row.sizeBytes },
-        Containers: context.users(row.id).map(({ id }) => id),
-      },
+  return {
+    ID: descriptor.digest,
+    Descriptor: descriptor,
+    Available: true,
+    Size: { Content: content, Total: content + row.sizeBytes },
+    Kind: 'image',
+    ImageData: {
+      Platform: platformOf(image),
+      ...(identity && identityOf(context.index, row.id)),
+      Size: { Unpacked: row.sizeBytes },
+      Containers: context.users(row.id).map(({ id }) => id),
     },
-  ];
+  };
 }
 
 /** Where an image was pulled from or pushed to; nothing where that is nowhere. Signatures are not checked here. */
@@ -78,7 +87,8 @@ export function descriptorOf(
   return descriptor;
 }
 
-function platformOf({ config }: ImageRecord): OciPlatform {
+/** That an image says of itself. Pure. */
+export function platformOf({ config }: ImageRecord): OciPlatform {
   return {
     architecture: config.architecture,
     os: config.os,

@@ -13,11 +13,15 @@ import { tagName } from './image-index.ts';
 import type { ImageContext } from './context.ts';
 import { invalidArgument } from '../base/errors.ts';
 
-/** Gives an image names, taking them from the images that had them. One transaction with its events. */
+/**
+ * Gives an image names, taking them from the images that had them; with `list` they mean the list that it is in. Lists
+ * that no name means any more go. One transaction with its events.
+ */
 export function nameImage(
   { database, journal, clock, index }: Pick<ImageContext, 'database' | 'journal' | 'clock' | 'index'>,
   imageId: string,
   names: readonly Reference[],
+  list?: string,
 ): void {
   if (names.length === 0) {
     return;
@@ -25,9 +29,10 @@ export function nameImage(
   const image = index.find(imageId);
   const now = clock.nowNano();
   const tags = names.map((name): TagRow => {
-    return { repository: canonicalRepository(name), tag: name.tag ?? 'latest', imageId };
+    const tag = { repository: canonicalRepository(name), tag: name.tag ?? 'latest', imageId };
+    return list === undefined ? tag : { ...tag, list };
   });
-  journal.commit(
+  const unnamed = journal.commit(
     (emit) => {
       for (const tag of tags) {
         database.tags.set(tag);
@@ -35,6 +40,7 @@ export function nameImage(
       }
       database.images.setLastTagged(imageId, now);
       failpoint('images.tag.commit');
+      return database.manifestLists.removeUnnamed();
     },
     // A build whose success a client was told is found by its name after a power cut, too.
     { durable: true },
@@ -42,6 +48,7 @@ export function nameImage(
   for (const tag of tags) {
     index.setTag(tag);
   }
+  unnamed.forEach((id) => index.lists.remove(id));
   index.addImage({ ...image.row, lastTaggedNano: now }, image.config);
 }
 

@@ -1,7 +1,8 @@
 import type { ImagePlatform } from '../../api/types/image.ts';
+import type { ManifestListRow } from '../../storage/database/rows.ts';
 import { notFound } from '../base/errors.ts';
 import { formatPlatform } from '../../storage/image/platform.ts';
-import type { ImageRecord } from './image-index.ts';
+import type { ImageIndex, ImageRecord } from './image-index.ts';
 
 /** True when what is asked for is what the image says of itself; a part that is not asked for fits any. Pure. */
 export function isForPlatform(
@@ -15,23 +16,50 @@ export function isForPlatform(
   );
 }
 
-/** An image here is of one platform: another one than it is for throws not_found. */
-export function refuseOtherPlatform(
-  { config }: ImageRecord,
-  ref: string,
-  asked: ImagePlatform | undefined,
-): void {
-  if (asked !== undefined && !isForPlatform(config, asked)) {
-    throw otherPlatform(ref, asked, config);
+/**
+ * The image that a client's text means for a platform, or where none is asked for. Throws not_found for text that names
+ * none, and where there is none for the platform.
+ */
+export function imageFor(index: ImageIndex, text: string, asked: ImagePlatform | undefined): ImageRecord {
+  const image = index.find(text);
+  const found =
+    asked === undefined ? image : ofPlatform(index, { image, list: index.listNamed(text) }, asked);
+  if (asked !== undefined && found === undefined) {
+    throw otherPlatform(text, asked, image.config);
   }
+  return found ?? image;
 }
 
-/** As `refuseOtherPlatform`, with several to choose from: one of them must be its own. */
-export function refuseOtherPlatforms(image: ImageRecord, asked: readonly ImagePlatform[]): void {
+/**
+ * Those that are here for any of these platforms, each once; none asked for = the one that the text means. Throws
+ * not_found where there are none.
+ */
+export function imagesFor(
+  index: ImageIndex,
+  text: string,
+  asked: readonly ImagePlatform[],
+): readonly ImageRecord[] {
+  const image = index.find(text);
   const [first] = asked;
-  if (first !== undefined && !asked.some((platform) => isForPlatform(image.config, platform))) {
-    throw otherPlatform(image.row.id, first, image.config);
+  if (first === undefined) {
+    return [image];
   }
+  const list = index.listNamed(text);
+  const found = asked.flatMap((platform) => ofPlatform(index, { image, list }, platform) ?? []);
+  if (found.length === 0) {
+    throw otherPlatform(text, first, image.config);
+  }
+  return [...new Set(found)];
+}
+
+/** Of an image and those of the list that is meant beside it the one for a platform. */
+export function ofPlatform(
+  index: ImageIndex,
+  { image, list }: { image: ImageRecord; list: ManifestListRow | undefined },
+  asked: ImagePlatform,
+): ImageRecord | undefined {
+  const listed = (list?.images ?? []).flatMap(({ imageId }) => index.get(imageId) ?? []);
+  return [image, ...listed].find(({ config }) => isForPlatform(config, asked));
 }
 
 /** `own.variant`: `''` where the image tells none. */

@@ -22,6 +22,7 @@ import { hubRecordTable } from './tables/hub-records.ts';
 import { imageParentTable } from './tables/image-parents.ts';
 import { imageTable } from './tables/images.ts';
 import { layerTable } from './tables/layers.ts';
+import { manifestListTable } from './tables/manifest-lists.ts';
 import { metaTable } from './tables/meta.ts';
 import { networkTable } from './tables/networks.ts';
 import { imageDigestTable, layerBlobTable } from './tables/registries.ts';
@@ -57,6 +58,7 @@ export function openDatabase(path: string, log: Logger, copyFolder = dirname(pat
     layers: layerTable(connection, atomically),
     images: imageTable(connection, atomically),
     tags: tagTable(connection),
+    manifestLists: manifestListTable(connection, atomically),
     digests: imageDigestTable(connection),
     parents: imageParentTable(connection),
     blobs: layerBlobTable(connection),

@@ -42,7 +42,30 @@ export interface TagRow {
   /** Canonical repository: `docker.io/library/busybox`. */
   repository: string;
   tag: string;
+  /** What it means where no platform is asked for. */
   imageId: string;
+  /** Id of the list that it means, that image among others; undefined = the image alone. */
+  list?: string;
+}
+
+/** Several images under one name, one for each platform, and what is said of them (OCI image-spec, "image index"). */
+export interface ManifestListRow {
+  /** sha256:... by which the hub of this host would call it. */
+  id: string;
+  /** That of its images which a name means where no platform is asked for; the list goes with it. */
+  imageId: string;
+  /** Of the document that has the id. */
+  sizeBytes: number;
+  /** Media types of the OCI image specification, else those of Docker. */
+  isOci: boolean;
+  /** In the order of the document. */
+  images: ListedImage[];
+}
+
+export interface ListedImage {
+  imageId: string;
+  /** The manifest of what is said of it. */
+  statements?: { digest: string; sizeBytes: number };
 }
 
 /** What a registry calls an image: `repository@digest`. */
@@ -160,6 +183,17 @@ export interface TagTable {
   set(row: TagRow): void;
   remove(repository: string, tag: string): void;
   all(): TagRow[];
+}
+
+export interface ManifestListTable {
+  /** `attestations`: of each image as JSON, null = none. */
+  insert(row: ManifestListRow, attestations: readonly (string | null)[]): void;
+  remove(id: string): void;
+  /** JSON; undefined = nothing is said of the image in the list. */
+  attestations(id: string, imageId: string): string | undefined;
+  /** Removes those that no name means any more though their image has names; answers their ids. */
+  removeUnnamed(): string[];
+  all(): ManifestListRow[];
 }
 
 export interface ImageParentTable {
@@ -398,6 +432,7 @@ export interface Database {
   readonly layers: LayerTable;
   readonly images: ImageTable;
   readonly tags: TagTable;
+  readonly manifestLists: ManifestListTable;
   readonly digests: ImageDigestTable;
   readonly parents: ImageParentTable;
   readonly blobs: LayerBlobTable;

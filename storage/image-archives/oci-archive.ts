@@ -38,14 +38,16 @@ export interface OciImage {
   statements: (digest: string) => readonly StatementBlob[];
 }
 
-export interface OciArchiveOptions {
+/** Images under the same names. */
+export interface OciGroup {
+  images: readonly OciImage[];
+  /** That which `manifest.json` has, where there is one; its entries are of one platform. */
+  meant: OciImage | undefined;
   /** In full: `docker.io/library/app:latest`. */
   names: readonly string[];
   /** Of the index of several images, and of what names it. */
   annotations: ReadonlyMap<string, string>;
   descriptorAnnotations: ReadonlyMap<string, string>;
-  /** `manifest.json` as well, which `docker load` reads. */
-  hasDockerManifest: boolean;
   /** `config`, `manifest`, `attestation manifest` or `manifest list`; the last one is what the names mean. */
   told: (kind: string, descriptor: OciDescriptor) => void;
 }
@@ -53,67 +55,111 @@ export interface OciArchiveOptions {
 const BLOBS = 'blobs/sha256/';
 
 /**
- * Images of one build as an OCI layout in a tar (https://github.com/opencontainers/image-spec/blob/main/image-layout.md):
- * blobs, each once, then the documents. Several images, and one of which something is said, have an index. Same images,
- * same bytes.
+ * Images as an OCI layout in a tar (https://github.com/opencontainers/image-spec/blob/main/image-layout.md): blobs, each
+ * once, then the documents; with `hasDockerManifest` also `manifest.json`, which `docker load` reads. Several images of
+ * a group, and one of which something is said, have an index. Same images, same bytes.
  */
 export async function* ociArchive(
-  images: readonly OciImage[],
-  { names, annotations, descriptorAnnotations, hasDockerManifest, told }: OciArchiveOptions,
+  groups: readonly OciGroup[],
+  { hasDockerManifest }: { hasDockerManifest: boolean },
 ): AsyncGenerator<Buffer> {
   yield writeHeader({ name: 'blobs/', kind: 'directory', mtime: 0 });
   yield writeHeader({ name: BLOBS, kind: 'directory', mtime: 0 });
   const blobs = new Blobs();
-  const manifests: OciDescriptor[] = [];
-  const said: OciDescriptor[] = [];
+  const roots: OciDescriptor[] = [];
   const items: object[] = [];
-  for (const image of images) {
-    const types = imageTypes(image.isOci);
-    for (const layer of image.layers) {
-      yield* blobs.layer(layer, types[image.compression]);
-    }
-    const layers = image.layers.map(({ diffId }) => blobs.layerOf(diffId));
-    const config = descriptorOf(types.config, image.config);
-    yield* blobs.bytes(config, image.config);
-    told('config', config);
-    const manifest = imageManifest({ types, config, layers, annotations: image.annotations });
-    const descriptor = descriptorOf(types.manifest, manifest);
-    yield* blobs.bytes(descriptor, manifest);
-    const { platform } = image;
-    manifests.push({ ...descriptor, ...annotated(image.descriptorAnnotations), platform });
-    told('manifest', { ...descriptor, platform });
-    const statements = image.statements(descriptor.digest);
-    if (statements.length > 0) {
-      const about = statementDocuments(types, statements, descriptor.digest);
-      for (const blob of about.blobs) {
-        yield* blobs.bytes(blob.descriptor, blob.bytes);
-      }
-      yield* blobs.bytes(about.descriptor, about.manifest);
-      told('attestation manifest', about.descriptor);
-      said.push(about.descriptor);
-    }
-    items.push({
-      Config: blobName(config.digest),
-      RepoTags:
-        names.length === 0 ? null : names.map((name) => name.replace(/^docker\.io\/(?:library\/)?/, '')),
-      Layers: layers.map(({ digest }) => blobName(digest)),
-    });
+  for (const group of groups) {
+    const { root, item } = yield* writeGroup(blobs, group);
+    roots.push(...named(root, group.names));
+    items.push(...(item === undefined ? [] : [item]));
   }
-  let [root] = manifests;
-  if (said.length > 0 || images.some(({ isByPlatform }) => isByPlatform)) {
-    const types = imageTypes(images[0]?.isOci === true);
-    const list = imageIndex(types, [...manifests, ...said], annotations);
-    const descriptor = descriptorOf(types.index, list);
-    yield* blobs.bytes(descriptor, list);
-    root = { ...descriptor, ...annotated(descriptorAnnotations) };
-    told('manifest list', root);
-  }
-  yield* file('index.json', indexOf(root === undefined ? [] : [root], names));
+  yield* file('index.json', imageIndex(imageTypes(true), roots, new Map()));
   if (hasDockerManifest) {
     yield* file('manifest.json', Buffer.from(JSON.stringify(items)));
   }
   yield* file('oci-layout', Buffer.from('{"imageLayoutVersion":"1.0.0"}'));
   yield TAR_END;
+}
+
+/** Answers what the names of the group mean, and its entry of `manifest.json`. */
+async function* writeGroup(
+  blobs: Blobs,
+  { images, meant, names, annotations, descriptorAnnotations, told }: OciGroup,
+): AsyncGenerator<Buffer, { root: OciDescriptor | undefined; item: object | undefined }> {
+  const manifests: OciDescriptor[] = [];
+  const said: OciDescriptor[] = [];
+  let item: object | undefined;
+  for (const image of images) {
+    const written = yield* writeImage(blobs, image, told);
+    manifests.push(written.descriptor);
+    said.push(...(written.statements === undefined ? [] : [written.statements]));
+    item = image === meant ? dockerItem(written, names) : item;
+  }
+  const [first] = manifests;
+  if (said.length === 0 && !images.some(({ isByPlatform }) => isByPlatform)) {
+    return { root: first, item };
+  }
+  const types = imageTypes(images[0]?.isOci === true);
+  const list = imageIndex(types, [...manifests, ...said], annotations);
+  const descriptor = descriptorOf(types.index, list);
+  yield* blobs.bytes(descriptor, list);
+  const root = { ...descriptor, ...annotated(descriptorAnnotations) };
+  told('manifest list', root);
+  return { root, item };
+}
+
+interface WrittenImage {
+  /** As it stands in an index. */
+  descriptor: OciDescriptor;
+  config: OciDescriptor;
+  layers: readonly OciDescriptor[];
+  statements: OciDescriptor | undefined;
+}
+
+async function* writeImage(
+  blobs: Blobs,
+  image: OciImage,
+  told: OciGroup['told'],
+): AsyncGenerator<Buffer, WrittenImage> {
+  const types = imageTypes(image.isOci);
+  for (const layer of image.layers) {
+    yield* blobs.layer(layer, types[image.compression]);
+  }
+  const layers = image.layers.map(({ diffId }) => blobs.layerOf(diffId));
+  const config = descriptorOf(types.config, image.config);
+  yield* blobs.bytes(config, image.config);
+  told('config', config);
+  const manifest = imageManifest({ types, config, layers, annotations: image.annotations });
+  const { platform } = image;
+  const descriptor = descriptorOf(types.manifest, manifest);
+  yield* blobs.bytes(descriptor, manifest);
+  told('manifest', { ...descriptor, platform });
+  const statements = image.statements(descriptor.digest);
+  const about =
+    statements.length === 0 ? undefined : statementDocuments(types, statements, descriptor.digest);
+  if (about !== undefined) {
+    for (const blob of about.blobs) {
+      yield* blobs.bytes(blob.descriptor, blob.bytes);
+    }
+    yield* blobs.bytes(about.descriptor, about.manifest);
+    told('attestation manifest', about.descriptor);
+  }
+  return {
+    descriptor: { ...descriptor, ...annotated(image.descriptorAnnotations), platform },
+    config,
+    layers,
+    statements: about?.descriptor,
+  };
+}
+
+/** An entry of `manifest.json`. */
+function dockerItem({ config, layers }: WrittenImage, names: readonly string[]): object {
+  return {
+    Config: blobName(config.digest),
+    RepoTags:
+      names.length === 0 ? null : names.map((name) => name.replace(/^docker\.io\/(?:library\/)?/, '')),
+    Layers: layers.map(({ digest }) => blobName(digest)),
+  };
 }
 
 /** What is written already. */
@@ -150,21 +196,19 @@ class Blobs {
   }
 }
 
-/** An entry for each name, as containerd writes them. */
-function indexOf(roots: readonly OciDescriptor[], names: readonly string[]): Buffer {
-  const manifests = roots.flatMap((root) =>
-    names.length === 0
-      ? [root]
-      : names.map((name) => ({
-          ...root,
-          annotations: {
-            ...root.annotations,
-            'io.containerd.image.name': name,
-            'org.opencontainers.image.ref.name': name.slice(name.lastIndexOf(':') + 1),
-          },
-        })),
-  );
-  return imageIndex(imageTypes(true), manifests, new Map());
+/** An entry of `index.json` for each name, as containerd writes them. */
+function named(root: OciDescriptor | undefined, names: readonly string[]): OciDescriptor[] {
+  if (root === undefined || names.length === 0) {
+    return root === undefined ? [] : [root];
+  }
+  return names.map((name) => ({
+    ...root,
+    annotations: {
+      ...root.annotations,
+      'io.containerd.image.name': name,
+      'org.opencontainers.image.ref.name': name.slice(name.lastIndexOf(':') + 1),
+    },
+  }));
 }
 
 function* file(name: string, content: Buffer): Generator<Buffer> {

@@ -35,15 +35,20 @@ const CONFIG_TYPES: ReadonlySet<string> = new Set([
 
 /** The descriptors of an index that point to images; attestations are not. */
 export function readIndex(index: JsonObject, where: string): Descriptor[] {
+  return allDescriptors(index, where).filter(
+    ({ annotations, platform }) =>
+      annotations['vnd.docker.reference.type'] === undefined && platform?.os !== 'unknown',
+  );
+}
+
+/** All of them. */
+export function allDescriptors(index: JsonObject, where: string): Descriptor[] {
   if (index['layers'] !== undefined) {
     throw wrong(where, 'has both "manifests" and "layers"');
   }
-  return asArray(index['manifests'], `${where}.manifests`)
-    .map((item, position) => asDescriptor(item, `${where}.manifests[${position}]`))
-    .filter(
-      ({ annotations, platform }) =>
-        annotations['vnd.docker.reference.type'] === undefined && platform?.os !== 'unknown',
-    );
+  return asArray(index['manifests'], `${where}.manifests`).map((item, position) =>
+    asDescriptor(item, `${where}.manifests[${position}]`),
+  );
 }
 
 /** CVE-2021-41190: a document that could be read as an index and as a manifest. Throws invalid_argument. */

@@ -4,8 +4,7 @@ const manifests = change({
   id: 'image-list-manifests',
   since: 47,
   routes: ['image.list'],
-  description:
-    'GET /images/json takes manifests, and tells Manifests then: one, as an image here is of one platform.',
+  description: 'GET /images/json takes manifests, and tells Manifests then.',
   request: ({ query }) => query.delete('manifests'),
 });
 

@@ -3,7 +3,7 @@ import type { UsedSource } from '../graph/used-source.ts';
 import type { AskedAttestations } from './asked.ts';
 import { buildSteps } from './build-steps.ts';
 import { predicateType, provenanceOf, refuseIncomplete, type ProvenFacts } from './provenance.ts';
-import type { Attestation } from './statement.ts';
+import type { Attestation } from '../../../storage/image-archives/statement.ts';
 
 /** A result, as far as something can be said of it. */
 export interface ProvenImage {

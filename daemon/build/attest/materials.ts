@@ -1,7 +1,7 @@
 import { unreachable } from '../../base/errors.ts';
 import type { UsedSource } from '../graph/used-source.ts';
 import { withoutPassword } from '../history/shown-attributes.ts';
-import { packageUrl } from './package-url.ts';
+import { packageUrl } from '../../../storage/image-archives/package-url.ts';
 
 /** One of what a build is made of. */
 export interface Material {

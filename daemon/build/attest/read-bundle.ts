@@ -1,7 +1,7 @@
 import { errorText, invalidArgument } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { CORE } from './scan-vertex.ts';
-import type { Attestation, Subject } from './statement.ts';
+import type { Attestation, Subject } from '../../../storage/image-archives/statement.ts';
 
 /** What is in packages, as https://spdx.dev has it. */
 export const SPDX = 'https://spdx.dev/Document';

@@ -5,7 +5,7 @@ import { limits } from '../../base/limits.ts';
 import type { AskedScan } from './asked.ts';
 import { readBundle, type BundleFiles } from './read-bundle.ts';
 import { scanVertex } from './scan-vertex.ts';
-import type { Attestation } from './statement.ts';
+import type { Attestation } from '../../../storage/image-archives/statement.ts';
 import { platformOf } from '../export/exported-image.ts';
 import type { Vertex } from '../graph/op.ts';
 import type { TreeReader } from '../ops/tree-reader.ts';

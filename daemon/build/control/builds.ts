@@ -53,8 +53,7 @@ import { readCacheExports } from './cache-options.ts';
 import { exportCaches } from './export-caches.ts';
 import { EndedBuilds } from './ended-builds.ts';
 import { readAttestations } from '../attest/asked.ts';
-import type { Attestation } from '../attest/statement.ts';
-import { refuseAttestations } from '../attest/attested-outputs.ts';
+import type { Attestation } from '../../../storage/image-archives/statement.ts';
 import { exportAll } from '../export/export.ts';
 import { allOf, exportedImages, platformOf, platformsOf } from '../export/exported-image.ts';
 import type { ExportDeps } from '../export/ports.ts';
@@ -128,7 +127,6 @@ export class Builds implements BuildkitPort {
     const { frontend, attributes, definition } = request;
     refusePlatforms(attributes.get('platform'), outputs, caches.exports);
     const attestations = readAttestations(attributes);
-    refuseAttestations(attestations, outputs);
     const isReturned = frontend === '' && definition === undefined;
     const { ref, session, entitlements, inputs, isInternal, policies, hasSessionExporters, policySession } =
       request;
@@ -150,7 +148,6 @@ export class Builds implements BuildkitPort {
       const further = hasSessionExporters ? await this.#furtherOutputs(running, image) : [];
       const all = [...outputs, ...further];
       refusePlatforms(platformsOf(image), all, caches.exports);
-      refuseAttestations(attestations, all);
       const told = running.respond([
         ...(await this.#export(running, image, all)),
         ...(await this.#exportCaches(running, image)),
@@ -244,7 +241,6 @@ export class Builds implements BuildkitPort {
     this.#refuseNames(outputs);
     refusePlatforms(attributes.get('platform'), outputs, []);
     const attestations = readAttestations(attributes);
-    refuseAttestations(attestations, outputs);
     const ref = id === '' ? `${session}:${this.#deps.clock.nowNano()}` : id;
     const begun = withResolvers<RunningBuild>();
     const request = { frontend: 'dockerfile.v0', options: attributes, inputs: new Map() };

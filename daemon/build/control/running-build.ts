@@ -14,7 +14,7 @@ import { formatPlatform } from '../../../storage/image/platform.ts';
 import { allOf, platformOf } from '../export/exported-image.ts';
 import type { AskedAttestations, AskedScan } from '../attest/asked.ts';
 import { attestationsOf } from '../attest/attestations.ts';
-import type { Attestation } from '../attest/statement.ts';
+import type { Attestation } from '../../../storage/image-archives/statement.ts';
 import { shownAttributes } from '../history/shown-attributes.ts';
 import type { BuiltImage } from '../ports.ts';
 import type { AskedPolicy } from '../policy/asked-policy.ts';

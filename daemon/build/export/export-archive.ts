@@ -11,7 +11,7 @@ import type { Vertex } from '../control/vertices.ts';
 import { annotationsOf } from './annotations.ts';
 import { descriptorFact } from './descriptor-fact.ts';
 import type { ExportedImage } from './exported-image.ts';
-import { imageStatements } from '../attest/image-statements.ts';
+import { imageStatements } from '../../../storage/image-archives/image-statements.ts';
 import { sendTarball, type ExportTo } from './export-files.ts';
 import type { ExportDeps } from './ports.ts';
 import { putImages } from './put-images.ts';
@@ -78,13 +78,15 @@ async function sendArchive(
     vertex.progress(`exporting ${kind} ${descriptor.digest}`, { isLast: true });
     last = kind === 'manifest' || kind === 'manifest list' ? descriptor : last;
   };
-  const archive = ociArchive(given, {
+  const group = {
+    images: given,
+    meant: given[0],
     names,
     annotations: annotationsOf(annotations, 'index'),
     descriptorAnnotations: annotationsOf(annotations, 'index-descriptor'),
-    hasDockerManifest: format === 'docker',
     told,
-  });
+  };
+  const archive = ociArchive([group], { hasDockerManifest: format === 'docker' });
   await sendTarball(to, archive, vertex);
   return last;
 }

@@ -20,8 +20,8 @@ interface ImageTo {
 
 /**
  * Makes the image in the store, with its names, and gives it to their registries where that is asked for; answers what
- * the client is told. Several platforms go to registries alone, and so does what is said of an image. What was made
- * stays where a push fails.
+ * the client is told. Several platforms, and one of which something is said, are a list. What was made stays where a
+ * push fails.
  */
 export async function exportImage(
   deps: ExportDeps,
@@ -38,39 +38,62 @@ export async function exportImage(
     const [image] = images;
     invariant(image !== undefined, 'a result without an image');
     const isOne = images.length === 1;
-    const isStored = output.isStored === true || (output.isStored === 'usual' && isOne);
-    if (isStored && image.platform.os !== 'linux') {
+    const isLinux = images.every(({ platform }) => platform.os === 'linux');
+    const isStored = output.isStored === true || (output.isStored === 'usual' && isLinux);
+    if (isStored && !isLinux) {
       throw invalidArgument('operating system is not supported');
     }
     const id = imageIdOf(image.config);
-    const full = isStored ? await store(deps, image, output, vertex) : names;
+    const stored = isStored ? await store(deps, images, output, vertex) : { id, names, list: undefined };
+    const { list, names: full } = stored;
     const pushed =
       push === 'none'
         ? undefined
         : await pushAll(deps, images, { ...output, isStored }, { ...to, names: full, vertex });
-    const called = isStored ? callByDigest(deps, output, { id, names: full, pushed, vertex }) : undefined;
+    const called = isStored ? callByDigest(deps, output, { ...stored, pushed, vertex }) : undefined;
     const all = [...full, ...(called?.dangling ?? [])];
+    const descriptor = pushed === undefined ? list : pushed.descriptor;
     return new Map([
-      ['containerimage.digest', pushed?.digest ?? called?.digest ?? id],
-      ...(pushed?.descriptor === undefined ? [] : [descriptorFact(pushed.descriptor)]),
+      ['containerimage.digest', pushed?.digest ?? called?.digest ?? list?.digest ?? id],
+      ...(descriptor === undefined ? [] : [descriptorFact(descriptor)]),
       ...(isOne ? [['containerimage.config.digest', id] as const] : []),
       ...(all.length > 0 ? [['image.name', all.join(',')] as const] : []),
     ]);
   });
 }
 
-/** Answers the names in full; one that goes to a registry by its digest has none here. */
+/** What the store has made: the image that its names mean, or their list, and the names. */
+interface Stored {
+  id: string;
+  /** In full; one that goes to a registry by its digest has none here, and is as it was. */
+  names: readonly string[];
+  list: OciDescriptor | undefined;
+}
+
 async function store(
   { layers }: ExportDeps,
-  { layerIds, config }: ExportedImage,
+  images: readonly ExportedImage[],
   { names, push }: ImageOutput,
   vertex: Vertex,
-): Promise<readonly string[]> {
+): Promise<Stored> {
   const given = push === 'digest' ? [] : names;
-  const { id, names: full } = await layers.makeImage({ layerIds, config, names: given });
-  vertex.progress(`writing image ${id}`, { isLast: true });
-  full.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
-  return push === 'digest' ? names : full;
+  const [only] = images;
+  if (only !== undefined && !isList(images)) {
+    const { layerIds, config } = only;
+    const { id, names: full } = await layers.makeImage({ layerIds, config, names: given });
+    vertex.progress(`writing image ${id}`, { isLast: true });
+    full.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
+    return { id, names: push === 'digest' ? names : full, list: undefined };
+  }
+  const made = await layers.makeList(images, given);
+  images.forEach(({ config }) => vertex.progress(`writing image ${imageIdOf(config)}`, { isLast: true }));
+  vertex.progress(`writing manifest list ${made.descriptor.digest}`, { isLast: true });
+  made.names.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
+  return { id: made.imageId, names: push === 'digest' ? names : made.names, list: made.descriptor };
+}
+
+function isList(images: readonly ExportedImage[]): boolean {
+  return images.some(({ isByPlatform, attestations }) => isByPlatform || attestations.length > 0);
 }
 
 /**
@@ -80,19 +103,14 @@ async function store(
 function callByDigest(
   { layers }: ExportDeps,
   { isCanonical, danglingPrefix }: ImageOutput,
-  {
-    id,
-    names,
-    pushed,
-    vertex,
-  }: { id: string; names: readonly string[]; pushed: Pushed | undefined; vertex: Vertex },
+  { id, names, list, pushed, vertex }: Stored & { pushed: Pushed | undefined; vertex: Vertex },
 ): { digest: string; dangling: string[] } | undefined {
   const prefixes = danglingPrefix === '' ? [] : [danglingPrefix];
   const all = [...(isCanonical || pushed !== undefined ? names : []), ...prefixes];
   if (all.length === 0) {
     return undefined;
   }
-  const digest = layers.callByDigest(id, { names: all, pushed: pushed?.digest });
+  const digest = layers.callByDigest(id, { names: all, pushed: pushed?.digest, list: list?.digest });
   const told = [...(isCanonical ? names : []), ...prefixes].map((name) => `${name}@${digest}`);
   told.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
   return { digest, dangling: prefixes.map((prefix) => `${prefix}@${digest}`) };
@@ -128,12 +146,7 @@ async function pushOne(
   { session, signal, name, vertex }: ImageTo & { name: string; vertex: Vertex },
 ): Promise<Pushed> {
   const options = registryOptions({ session, signal });
-  const isUsual =
-    !format.isOci &&
-    !format.isForced &&
-    annotations.length === 0 &&
-    images.every(({ isByPlatform }) => !isByPlatform) &&
-    images.every(({ attestations }) => attestations.length === 0);
+  const isUsual = !format.isOci && !format.isForced && annotations.length === 0 && !isList(images);
   if (push === 'names' && isStored && isUsual) {
     // As `docker push` does it: what is there is known to be, and the image has the digest.
     return { digest: await deps.layers.push(name, options), descriptor: undefined };

@@ -1,7 +1,7 @@
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { notImplemented } from '../../base/errors.ts';
-import type { Attestation } from '../attest/statement.ts';
+import type { Attestation } from '../../../storage/image-archives/statement.ts';
 import type { BuiltImage } from '../ports.ts';
 import { layersOfTree } from '../snapshots/tree.ts';
 

@@ -15,7 +15,7 @@ import type { Blob } from '../cache/exchange/manifest.ts';
 import type { ImageTarget } from '../cache/exchange/ports.ts';
 import { annotationsOf, type Annotation } from './annotations.ts';
 import type { ExportedImage } from './exported-image.ts';
-import { imageStatements } from '../attest/image-statements.ts';
+import { imageStatements } from '../../../storage/image-archives/image-statements.ts';
 import type { LayerFormat } from './layer-format.ts';
 import type { ExportDeps } from './ports.ts';
 

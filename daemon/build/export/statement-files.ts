@@ -6,7 +6,12 @@ import { TarParser, type TarMember, type TarSink } from '../../../storage/tar/pa
 import { EngineError, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
-import { digestSet, statementsOf, type Attestation, type Subject } from '../attest/statement.ts';
+import {
+  digestSet,
+  statementsOf,
+  type Attestation,
+  type Subject,
+} from '../../../storage/image-archives/statement.ts';
 import type { ExportDeps } from './ports.ts';
 import { treesTar, type TarredTree } from './tree-tar.ts';
 

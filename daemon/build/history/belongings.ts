@@ -6,7 +6,7 @@ import { frameLog, LOG_TYPE } from './log.ts';
 import type { BuildEnd, HistoryCodec } from './ports.ts';
 import { madeBy } from '../attest/attestations.ts';
 import { provenanceOf, USUAL_PREDICATE, USUAL_PROVENANCE } from '../attest/provenance.ts';
-import { PREDICATE_ANNOTATION, STATEMENT_MEDIA_TYPE } from '../attest/statement.ts';
+import { PREDICATE_ANNOTATION, STATEMENT_MEDIA_TYPE } from '../../../storage/image-archives/statement.ts';
 import { shownAttributes } from './shown-attributes.ts';
 import { traceOf, TRACE_TYPE } from './trace.ts';
 

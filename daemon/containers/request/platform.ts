@@ -1,7 +1,8 @@
 import { invalidArgument, notFound } from '../../base/errors.ts';
 import type { ResolvedImage } from '../../images/images.ts';
 
-interface Wanted {
+/** What is not asked for fits any. */
+export interface WantedPlatform {
   os?: string;
   architecture?: string;
 }
@@ -29,24 +30,31 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The `platform` parameter of create: `os`, `architecture`, or `os/architecture[/variant]`. Throws invalid_argument for
- * what is none of these, and dockerd's not_found where the image is for another platform. Pure.
+ * The `platform` parameter of create: `os`, `architecture`, or `os/architecture[/variant]`; undefined = none is asked
+ * for. Throws invalid_argument for what is none of these. Pure.
  */
-export function refuseOtherPlatform(image: ResolvedImage, ref: string, platform: string | undefined): void {
-  if (!platform) {
-    return;
-  }
-  const { os = image.os, architecture = image.architecture } = parsePlatform(platform);
+export function wantedPlatform(platform: string | undefined): WantedPlatform | undefined {
+  return platform ? parsePlatform(platform) : undefined;
+}
+
+/** Throws dockerd's not_found where the image is for another platform than the client has written. Pure. */
+export function refuseOtherPlatform(
+  image: ResolvedImage,
+  ref: string,
+  platform: string | undefined,
+  wanted: WantedPlatform | undefined,
+): void {
+  const { os = image.os, architecture = image.architecture } = wanted ?? {};
   if (os !== image.os || architecture !== image.architecture) {
     throw notFound(
       `image with reference ${ref} was found but does not match the specified platform: ` +
-        `wanted ${platform}, actual: ${image.os}/${image.architecture}`,
+        `wanted ${platform ?? ''}, actual: ${image.os}/${image.architecture}`,
     );
   }
 }
 
 /** The texts are those of containerd, whose parser dockerd uses. */
-function parsePlatform(platform: string): Wanted {
+function parsePlatform(platform: string): WantedPlatform {
   const shown = JSON.stringify(platform);
   const [first = '', second, ...rest] = platform.toLowerCase().split('/');
   if (rest.length > 1) {

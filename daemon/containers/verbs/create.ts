@@ -23,7 +23,7 @@ import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import type { HiddenFile } from '../request/mounts/hidden-files.ts';
 import { withHiddenFiles } from '../request/mounts/hidden-files.ts';
-import { refuseOtherPlatform } from '../request/platform.ts';
+import { refuseOtherPlatform, wantedPlatform } from '../request/platform.ts';
 import { makeVolumes } from '../resources/volumes.ts';
 import { fillSourceVolumes, refuseRemovedSources, volumeSources } from '../resources/volumes-from.ts';
 
@@ -50,20 +50,20 @@ export async function createContainer(
   if (!request.Image) {
     throw invalidArgument('Config cannot be empty in order to create a container: Image is missing');
   }
-  const wantedName = name === undefined || name === '' ? undefined : checkName(name);
-  const image = options.step?.root ?? images.resolve(request.Image);
+  const wantedName = name ? checkName(name) : undefined;
+  const platform = wantedPlatform(options.platform);
+  const image = options.step?.root ?? images.resolve(request.Image, platform);
   // Until the row holds the layers, a removal of the image must not take them.
   using _pin = images.pin(image.layerIds);
-  refuseOtherPlatform(image, request.Image, options.platform);
-  // By the query, and matching: others have been refused.
-  const isPlatformAsked = (options.platform ?? '') !== '';
+  refuseOtherPlatform(image, request.Image, options.platform, platform);
   const id = newId();
   // Steps of a build have the labels that its instructions set.
   const hubToken = options.ofBuild ? undefined : readHubTokenLabels(request.Labels ?? {});
   const ownFiles = [...(options.task?.files ?? []), ...(options.step?.files ?? [])];
   const hiddenFiles = [...ownFiles, ...hubTokenFile(context, id, hubToken)];
   const { spec, warnings } = namingFields(request, (asked) =>
-    specify(context, { id, request: asked, image, isPlatformAsked, hiddenFiles }),
+    // Matching where one is asked for: others have been refused.
+    specify(context, { id, request: asked, image, isPlatformAsked: platform !== undefined, hiddenFiles }),
   );
   using _mounted = pinImages(context, spec);
   const sources = volumeSources(context, spec.hostConfig.VolumesFrom ?? []);

@@ -1,23 +1,19 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { BuildLayers, ImageFacts, NewBuildImage, PinnedLayers } from '../../build/ports.ts';
+import type { BuildLayers, ImageFacts, PinnedLayers } from '../../build/ports.ts';
 import type { LayerRow } from '../../../storage/database/rows.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
-import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { chainIds } from '../../../storage/layers/chain.ts';
 import type { ComposedFiles } from '../../../storage/layers/compose/plan.ts';
 import type { UnpackedLayer } from '../../../storage/layers/store.ts';
-import { canonicalRepository } from '../../../storage/references/reference.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { Rollback } from '../../base/rollback.ts';
 import type { ImageContext } from '../context.ts';
-import { commitImage } from '../load/commit-image.ts';
-import { digestImage, nameImage } from '../naming.ts';
-import { descriptorOf } from '../manifests.ts';
-import { parseName, type BuilderContext } from './build.ts';
+import type { BuilderContext } from './build.ts';
 import { layerBlob } from './layer-blobs.ts';
+import { callByDigest, makeImage, makeImageList } from './make-image.ts';
 import { pushBuilt, type PushImages } from './push-built.ts';
 import { resolveImage } from './resolve-image.ts';
 import { removeContainer, runCommand, type CommandHost } from './run-command.ts';
@@ -54,6 +50,7 @@ export function buildLayers(builder: BuilderContext & { push: PushImages }): Bui
       return current;
     },
     makeImage: (image) => makeImage(images, image),
+    makeList: (made, names) => makeImageList(images, made, names),
     callByDigest: (imageId, asked) => callByDigest(images, imageId, asked),
     push: (name, options) => pushBuilt(builder.push, name, options),
     blob: (layerId, options) => layerBlob(images, layerId, options),
@@ -301,40 +298,4 @@ async function run(
       await removal;
     }
   }
-}
-
-/** Makes the image, with its names. */
-async function makeImage(
-  context: ImageContext,
-  { layerIds, config, names }: NewBuildImage,
-): Promise<{ id: string; names: string[] }> {
-  const references = names.map((name) => parseName(name));
-  const rows = layerIds.map((id) => context.index.layer(id));
-  const id = await commitImage(context, {
-    configBytes: config,
-    config: parseImageConfig(config, 'image'),
-    layers: rows,
-    names: [],
-    action: 'make',
-    parent: { parentId: '', stepKey: null },
-  });
-  failpoint('images.build.name');
-  nameImage(context, id, references);
-  return {
-    id,
-    names: references.map(
-      ({ domain, path, tag }) => `${canonicalRepository({ domain, path })}:${tag ?? 'latest'}`,
-    ),
-  };
-}
-
-function callByDigest(
-  context: ImageContext,
-  imageId: string,
-  { names, pushed }: { names: readonly string[]; pushed: string | undefined },
-): string {
-  const digest = pushed ?? descriptorOf(context, context.index.find(imageId)).digest;
-  const repositories = names.map((name) => canonicalRepository(parseName(name)));
-  digestImage(context, imageId, { repositories, digest, ...(pushed === undefined && { isOwn: true }) });
-  return digest;
 }

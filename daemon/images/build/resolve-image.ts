@@ -29,8 +29,10 @@ export async function resolveImage(
   if (!build.request.pull) {
     try {
       const image = index.findWhole(ref);
-      if (isFor(platform, image.config)) {
-        return held(image);
+      const listed = index.listNamed(ref)?.images.flatMap(({ imageId }) => index.get(imageId) ?? []) ?? [];
+      const own = [image, ...listed].find(({ config }) => isFor(platform, config));
+      if (own !== undefined) {
+        return held(index.whole(own, ref));
       }
       if (other === undefined) {
         throw otherPlatform(image, ref, platform);

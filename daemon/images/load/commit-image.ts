@@ -138,11 +138,7 @@ function commitRows(
         database.images.remove(image.id);
         database.images.insert(row);
       }
-      const tags = image.names.map((name) => ({
-        repository: canonicalRepository(name),
-        tag: name.tag ?? 'latest',
-        imageId: image.id,
-      }));
+      const tags = tagsOf(image);
       for (const tag of tags) {
         database.tags.set(tag);
       }
@@ -163,9 +159,10 @@ function commitRows(
       if (parent !== undefined) {
         database.parents.set(parent);
       }
+      const unnamed = tags.length + digests.length > 0 ? database.manifestLists.removeUnnamed() : [];
       eventsOf(image, row, tags).forEach((draft) => emit(draft));
       const lastTaggedNano = tags.length > 0 ? taggedNano : row.lastTaggedNano;
-      return { row: { ...row, lastTaggedNano }, parent, tags, digests, added, unused };
+      return { row: { ...row, lastTaggedNano }, parent, tags, digests, unnamed, added, unused };
     },
     { durable: true },
   );
@@ -179,10 +176,19 @@ function commitRows(
   for (const digest of committed.digests) {
     index.setDigest(digest);
   }
+  committed.unnamed.forEach((list) => index.lists.remove(list));
   if (committed.parent !== undefined) {
     index.setParent(committed.parent);
   }
   return committed.unused;
+}
+
+function tagsOf({ id, names }: NewImage & { id: string }): TagRow[] {
+  return names.map((name) => ({
+    repository: canonicalRepository(name),
+    tag: name.tag ?? 'latest',
+    imageId: id,
+  }));
 }
 
 function eventsOf(image: NewImage & { id: string }, row: ImageRow, tags: readonly TagRow[]): EventDraft[] {

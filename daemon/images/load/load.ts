@@ -18,10 +18,11 @@ import type { ImageContext } from '../context.ts';
 import type { ImageIndex } from '../image-index.ts';
 import { isForPlatform, otherPlatform } from '../platform-asked.ts';
 import { LoadProgress } from './load-progress.ts';
+import { imagesNamed, loaded, loadList } from './load-list.ts';
 
 /**
  * Reads a tarball of images: spools it, finds out what is in it, unpacks the layers that are missing side by side, and
- * commits image by image. Nothing of an image is visible before all of it is.
+ * commits image by image. Nothing of an image is visible before all of it is, and no list before all of its images are.
  */
 export async function* loadImages(
   context: ImageContext,
@@ -29,22 +30,32 @@ export async function* loadImages(
   options: { quiet: boolean; platforms?: readonly ImagePlatform[]; signal: AbortSignal },
 ): AsyncGenerator<ProgressMessage> {
   await using archive = await readArchive(context.spools, tar, { signal: options.signal });
-  const [asked] = options.platforms ?? [];
-  const plans = await planImages(archive, { ...hostPlatform(), ...asked });
-  refuseOtherPlans(plans, options.platforms ?? []);
-  plans.forEach(({ names }) => names.forEach((name) => nameable(name)));
-  const links: ParentLink[] = [];
-  for (const [position, plan] of plans.entries()) {
+  const { platforms = [] } = options;
+  const [asked] = platforms;
+  const isAsked = asked !== undefined;
+  const { images, lists } = await planImages(archive, { ...hostPlatform(), ...asked }, { isAsked });
+  refuseOtherPlans(images, platforms);
+  [...images, ...lists].forEach(({ names }) => names.forEach((name) => nameable(name)));
+  let left = images.length + lists.reduce((count, list) => count + list.images.length, 0);
+  const load = async function* (plan: ImagePlan, isListed: boolean): AsyncGenerator<ProgressMessage, string> {
+    left -= 1;
     try {
-      const id = yield* loadImage(context, plan, {
+      return yield* loadImage(context, plan, {
         ...options,
+        isListed,
         // The sync that follows must not write out a spool that is about to be deleted.
-        onUnpacked: () => (position === plans.length - 1 ? archive[Symbol.asyncDispose]() : undefined),
+        onUnpacked: () => (left === 0 ? archive[Symbol.asyncDispose]() : undefined),
       });
-      links.push({ id, parentId: plan.parentId ?? '' });
     } finally {
       await context.collector.collect();
     }
+  };
+  const links: ParentLink[] = [];
+  for (const plan of images) {
+    links.push({ id: yield* load(plan, false), parentId: plan.parentId ?? '' });
+  }
+  for (const list of lists) {
+    yield* loadList(context, list, (plan) => load(plan, true));
   }
   linkParents(context, links);
 }
@@ -64,39 +75,36 @@ function refuseOtherPlans(plans: readonly ImagePlan[], asked: readonly ImagePlat
 async function* loadImage(
   context: ImageContext,
   plan: ImagePlan,
-  options: { quiet: boolean; signal: AbortSignal; onUnpacked: () => Promise<void> | undefined },
+  options: {
+    quiet: boolean;
+    /** It is one of a list, which is told of. */
+    isListed: boolean;
+    signal: AbortSignal;
+    onUnpacked: () => Promise<void> | undefined;
+  },
 ): AsyncGenerator<ProgressMessage, string> {
   const progress = new LoadProgress();
   await using unpacking = new PlanUnpacking(context, plan, { progress, signal: options.signal });
   yield* progress.during(unpacking.result, options.quiet);
   const layers = await unpacking.result;
   await options.onUnpacked();
-  return yield* commit(context, plan, layers);
+  return yield* commit(context, plan, layers, options);
 }
 
 async function* commit(
   context: ImageContext,
   plan: ImagePlan,
   layers: readonly (LayerRow | UnpackedLayer)[],
+  { isListed }: { isListed: boolean },
 ): AsyncGenerator<ProgressMessage, string> {
-  const { index } = context;
   const diffIds = layers.map((layer) => layer.diffId);
   const bytes = plan.config.kind === 'given' ? plan.config.bytes : plan.config.make(diffIds);
   const config = plan.config.kind === 'given' ? plan.config.parsed : parseImageConfig(bytes, 'image');
-  const before = plan.names.map((name) => ({ name, imageId: index.tag(name)?.imageId }));
+  const before = imagesNamed(context, plan.names);
   const image = { configBytes: bytes, config, layers, names: plan.names, action: 'load' } as const;
   const id = await commitImage(context, image);
-  for (const { name, imageId } of before) {
-    if (imageId !== undefined && imageId !== id) {
-      const text = `The image ${familiarName(name)} already exists`;
-      yield { stream: `${text}, renaming the old one with ID ${imageId} to empty string\n` };
-    }
-  }
-  if (plan.names.length === 0) {
-    yield { stream: `Loaded image ID: ${id}\n` };
-  }
-  for (const name of plan.names) {
-    yield { stream: `Loaded image: ${familiarName(name)}\n` };
+  if (!isListed) {
+    yield* loaded(id, plan.names, before);
   }
   return id;
 }

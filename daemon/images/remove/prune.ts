@@ -27,7 +27,11 @@ export async function pruneImages(context: ImageContext, filters: Filters): Prom
     const { id } = image.row;
     const names = { tags: index.tagsOf(id).length, digests: index.digestsOf(id).length };
     const isStep = names.tags + names.digests === 0 && index.childrenOf(id).length > 0;
-    const isNeeded = index.isHeld(id) || context.users(id).length > 0;
+    const isNeeded =
+      index.lists.isListed(id) ||
+      [id, ...index.lists.companionsOf(id)].some(
+        (each) => index.isHeld(each) || context.users(each).length > 0,
+      );
     if (!isStep && passes(image, names.tags > 0) && !isNeeded && index.get(id) === image) {
       deleted.push(...(await removeQuietly(context, id)));
     }

@@ -18,6 +18,8 @@ export interface RemovalFacts {
   users: readonly ImageUser[];
   /** Other images were made from it here. */
   hasChildren: boolean;
+  /** The name of an image that it stands beside, for another platform. */
+  listedIn: string | undefined;
   force: boolean;
 }
 
@@ -94,6 +96,24 @@ function useConflict(facts: RemovalFacts): { isHard: boolean; error: EngineError
       error: cannotDelete(facts.imageId, 'cannot be forced', 'image has dependent child images'),
     };
   }
+  if (facts.listedIn !== undefined) {
+    const why = `image is one of the platforms of ${facts.listedIn}: remove that, or its platform`;
+    return { isHard: true, error: cannotDelete(facts.imageId, 'cannot be forced', why) };
+  }
+  return usedConflict(facts);
+}
+
+/** Throws the conflict of an image that containers were made from. Pure. */
+export function refuseUsed(imageId: string, facts: Pick<RemovalFacts, 'users' | 'force'>): void {
+  const used = usedConflict({ ...facts, imageId });
+  if (used !== undefined) {
+    throw used.error;
+  }
+}
+
+function usedConflict(
+  facts: Pick<RemovalFacts, 'imageId' | 'users' | 'force'>,
+): ReturnType<typeof useConflict> {
   const running = facts.users.find((user) => user.running);
   if (running !== undefined) {
     const why = `image is being used by running container ${shortId(running.id)}`;

@@ -13,6 +13,7 @@ import { cluster } from './0011-cluster.ts';
 import { buildRecords } from './0012-build-records.ts';
 import { buildHistory } from './0013-build-history.ts';
 import { ownDigests } from './0014-own-digests.ts';
+import { manifestLists } from './0015-manifest-lists.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   buildRecords,
   buildHistory,
   ownDigests,
+  manifestLists,
 ];

@@ -287,13 +287,6 @@ describeEngine(
       await build({ type: 'moby', attrs: { name: 'by-platform:1' } }, asked);
       await engine.http.ok('DELETE', '/images/by-platform:1');
     });
-
-    test('the store has no place for it: that is said before anything is built', async () => {
-      await expect(build({ type: 'moby' }, { 'attest:provenance': '' })).rejects.toThrow(
-        'exporter image: attestations are not supported',
-      );
-      await build({ type: 'moby' }, { 'attest:provenance': 'mode=min,inline-only=true' });
-    });
   },
   { alsoNeeds: ['docker-registry'] },
 );

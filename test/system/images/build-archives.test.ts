@@ -164,8 +164,8 @@ describeEngine(
         'linux_arm64/for',
       ]);
       server.takes = 'bytes';
-      await expect(build([{ type: 'moby' }], options)).rejects.toThrow(
-        'exporter image: several platforms at once are not supported: linux/arm64,linux/amd64',
+      await expect(build([{ type: 'docker' }], options)).rejects.toThrow(
+        'exporter docker: several platforms at once are not supported: linux/arm64,linux/amd64',
       );
       server.list = before === undefined ? [] : [before];
     });

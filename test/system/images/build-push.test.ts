@@ -108,7 +108,7 @@ describeEngine(
       await engine.http.ok('DELETE', `/images/${id}?force=1`);
     });
 
-    test('several platforms: an index of them, and nothing here', async () => {
+    test('several platforms: an index of them, here as well', async () => {
       server.account = RIGHT;
       const before = server.list;
       const text = 'FROM scratch\nARG TARGETARCH\nLABEL for=$TARGETARCH\nCOPY Dockerfile /\n';
@@ -136,7 +136,12 @@ describeEngine(
         { os: 'linux', architecture: 'arm64' },
         { os: 'linux', architecture: 'amd64' },
       ]);
-      expect((await engine.http.request('GET', `/images/${REPOSITORY}:both/json`)).status).toBe(404);
+      const { RepoDigests } = await engine.http.ok<{ RepoDigests: string[] }>(
+        'GET',
+        `/images/${REPOSITORY}:both/json`,
+      );
+      expect(RepoDigests).toEqual([`${REPOSITORY}@${told.get('containerimage.digest')}`]);
+      await engine.http.ok('DELETE', `/images/${REPOSITORY}:both`);
       for (const architecture of ['arm64', 'amd64']) {
         const auth = Buffer.from(JSON.stringify({ ...ACCOUNT })).toString('base64');
         const path = `/images/create?fromImage=${REPOSITORY}:both&platform=linux/${architecture}`;

@@ -170,7 +170,10 @@ describe.skipIf(onReference)('versions since 1.44', () => {
       expect(inspect.Identity).toEqual(identity);
       const path = '/images/json?manifests=1&identity=1';
       const list = await engine.http.ok<ImageSummary[]>('GET', path);
-      const told = list.map(({ RepoTags, Manifests }) => [RepoTags[0], Manifests?.[0]?.ImageData.Identity]);
+      const told = list.map(({ RepoTags, Manifests: [first] = [] }) => [
+        RepoTags[0],
+        first?.Kind === 'image' ? first.ImageData.Identity : undefined,
+      ]);
       expect(Object.fromEntries(told)).toEqual({ [`${name}:1`]: identity, 'busybox:latest': undefined });
       const older = await engine.http.request('GET', `/v1.52/images/${name}:1/json`);
       expect(older.text.includes('Identity')).toBe(false);

@@ -4,8 +4,7 @@ import {
   refuseAnnotations,
   type AnnotatedPlace,
 } from '../../../daemon/build/export/annotations.ts';
-import { readAttestations } from '../../../daemon/build/attest/asked.ts';
-import { attestationsFor, refuseAttestations } from '../../../daemon/build/attest/attested-outputs.ts';
+import { attestationsFor } from '../../../daemon/build/attest/attested-outputs.ts';
 import { attestedFormat } from '../../../daemon/build/export/layer-format.ts';
 import { datedConfig } from '../../../daemon/build/export/dated-config.ts';
 import { refusePlatforms } from '../../../daemon/build/export/refuse-platforms.ts';
@@ -174,21 +173,11 @@ test('an image of a moment has nothing in its history that is later', () => {
 
 test('several platforms at once go where there is room for them', () => {
   const both = 'linux/amd64,linux/arm64';
-  for (const type of ['oci', 'local', 'tar']) {
+  for (const type of ['oci', 'local', 'tar', 'moby', 'image']) {
     expect(() => refusePlatforms(both, readOutputs(asked(type)), [])).not.toThrow();
   }
-  expect(() => refusePlatforms('linux/arm64', readOutputs(asked('moby')), [])).not.toThrow();
-  expect(() => refusePlatforms(both, readOutputs(asked('moby')), [])).toThrow(
-    'exporter image: several platforms at once are not supported: linux/amd64,linux/arm64',
-  );
+  expect(() => refusePlatforms('linux/arm64', readOutputs(asked('docker')), [])).not.toThrow();
   expect(() => refusePlatforms(both, readOutputs(asked('docker')), [])).toThrow('exporter docker: several');
-  const pushed = { name: 'a', push: 'true' };
-  expect(() => refusePlatforms(both, readOutputs(asked('image', pushed)), [])).not.toThrow();
-  for (const attributes of [{}, { ...pushed, store: 'true' }]) {
-    expect(() => refusePlatforms(both, readOutputs(asked('image', attributes)), [])).toThrow(
-      'exporter image: several',
-    );
-  }
 });
 
 const said = (fileName: string): Parameters<typeof attestationsFor>[1]['attestations'][number] => ({
@@ -200,7 +189,7 @@ const said = (fileName: string): Parameters<typeof attestationsFor>[1]['attestat
 
 test.each([
   ['image', { push: 'true', name: 'a' }, false, ['own', 'inline']],
-  ['image', {}, false, []],
+  ['image', {}, false, ['own']],
   ['oci', {}, false, ['own']],
   ['oci', {}, true, ['own', 'inline']],
   ['local', {}, true, ['own']],
@@ -211,23 +200,10 @@ test.each([
   expect(all?.map(({ fileName }) => fileName)).toEqual(kept);
 });
 
-const refuse = (value: string, type: string, attributes = {}): void =>
-  refuseAttestations(
-    readAttestations(new Map([['attest:provenance', value]])),
-    readOutputs(asked(type, attributes)),
-  );
-
 const format = (attributes = {}): Parameters<typeof attestedFormat>[0] => {
   const [output] = readOutputs(asked('oci', attributes));
   return output?.kind === 'archive' ? output.layers : { ...USUAL, compression: 'gzip' };
 };
-
-test('the store has no attestations: those that clients want by themselves are not missed', () => {
-  expect(() => refuse('mode=min,inline-only=true', 'moby')).not.toThrow();
-  expect(() => refuse('mode=min', 'image', { push: 'true', name: 'a' })).not.toThrow();
-  expect(() => refuse('mode=min', 'oci')).not.toThrow();
-  expect(() => refuse('mode=min', 'moby')).toThrow('exporter image: attestations are not supported');
-});
 
 test('attestations need the media types of OCI', () => {
   expect(attestedFormat({ ...format(), isOci: false }).isOci).toBe(true);

@@ -1,7 +1,7 @@
 import type { CacheLayers } from '../../../build/cache/exchange/ports.ts';
 import { parseReference, withDefaultTag } from '../../../../storage/references/reference.ts';
 import type { PullContext } from '../../pull/fetched-layers.ts';
-import type { PushContext } from '../../push/push.ts';
+import type { PushContext } from '../../push/pushed.ts';
 import { receiveLayers } from './receive-layers.ts';
 import { openSource, openTarget } from './registry-cache.ts';
 

@@ -15,7 +15,7 @@ import { failpoint } from '../../../base/failpoint.ts';
 import type { PullContext } from '../../pull/fetched-layers.ts';
 import { registrySource } from '../../pull/layer-source.ts';
 import { LayerPush } from '../../push/layer-push.ts';
-import type { PushContext } from '../../push/push.ts';
+import type { PushContext } from '../../push/pushed.ts';
 
 const GZIP_LAYER = 'application/vnd.oci.image.layer.v1.tar+gzip';
 const TAR_LAYER = 'application/vnd.oci.image.layer.v1.tar';

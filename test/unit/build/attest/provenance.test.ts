@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { attestationsOf } from '../../../../daemon/build/attest/attestations.ts';
 import { readAttestations, type AskedProvenance } from '../../../../daemon/build/attest/asked.ts';
 import { buildSteps } from '../../../../daemon/build/attest/build-steps.ts';
-import { packageUrl } from '../../../../daemon/build/attest/package-url.ts';
+import { packageUrl } from '../../../../storage/image-archives/package-url.ts';
 import {
   provenanceOf,
   refuseIncomplete,
   USUAL_PROVENANCE,
   type ProvenFacts,
 } from '../../../../daemon/build/attest/provenance.ts';
-import { statementsOf } from '../../../../daemon/build/attest/statement.ts';
+import { statementsOf } from '../../../../storage/image-archives/statement.ts';
 import type { Vertex } from '../../../../daemon/build/graph/op.ts';
 import { context, copy, image, run } from '../solver/vertices.ts';
 

@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest';
-import { refuseOtherPlatform } from '../../../../daemon/containers/request/platform.ts';
+import { refuseOtherPlatform, wantedPlatform } from '../../../../daemon/containers/request/platform.ts';
+
+const refuse = (platform: string | undefined): void =>
+  refuseOtherPlatform(IMAGE, 'busybox', platform, wantedPlatform(platform));
 
 const IMAGE = { id: 'x', layerIds: [], config: {}, os: 'linux', architecture: 'amd64' };
 
 test.each([undefined, '', 'linux', 'amd64', 'linux/amd64', 'LINUX/x86_64', 'linux/amd64/v2', 'x86_64'])(
   'platform: %s is that of the image',
   (platform) => {
-    expect(() => refuseOtherPlatform(IMAGE, 'busybox', platform)).not.toThrow();
+    expect(() => refuse(platform)).not.toThrow();
   },
 );
 
@@ -32,7 +35,5 @@ test.each([
     'platform "amiga": unknown operating system or architecture: invalid argument',
   ],
 ])('platform: %s is refused', (platform, code, message) => {
-  expect(() => refuseOtherPlatform(IMAGE, 'busybox', platform)).toThrow(
-    expect.objectContaining({ code, message }),
-  );
+  expect(() => refuse(platform)).toThrow(expect.objectContaining({ code, message }));
 });

@@ -24,6 +24,7 @@ function decide(asked: string, tags: string[], users: (typeof running)[], force 
       digests: tags.filter((name) => name.includes('@')).map((name) => digest(name)),
       users,
       hasChildren: false,
+      listedIn: undefined,
       force,
     };
     const plan = decideRemoval(facts);

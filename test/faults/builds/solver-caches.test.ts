@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TestDaemon } from '../support/engine/daemon.ts';
-import { differences } from '../support/engine/oracle.ts';
-import { needs } from '../support/needs.ts';
-import { TestRegistry } from '../support/registry/registry.ts';
-import { inTrixie } from '../support/trixie.ts';
+import { TestDaemon } from '../../support/engine/daemon.ts';
+import { differences } from '../../support/engine/oracle.ts';
+import { needs } from '../../support/needs.ts';
+import { TestRegistry } from '../../support/registry/registry.ts';
+import { inTrixie } from '../../support/trixie.ts';
 
 const IMAGE = '127.0.0.1:5000/app:1';
 const CACHE = 'type=registry,ref=127.0.0.1:5000/cache:1';

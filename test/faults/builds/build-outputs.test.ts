@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TestDaemon } from '../support/engine/daemon.ts';
-import { ControlClient } from '../support/buildkit/control-client.ts';
-import { SessionServer } from '../support/buildkit/session-server.ts';
-import { differences } from '../support/engine/oracle.ts';
-import { TestRegistry } from '../support/registry/registry.ts';
-import { needs } from '../support/needs.ts';
+import { TestDaemon } from '../../support/engine/daemon.ts';
+import { ControlClient } from '../../support/buildkit/control-client.ts';
+import { SessionServer } from '../../support/buildkit/session-server.ts';
+import { differences } from '../../support/engine/oracle.ts';
+import { TestRegistry } from '../../support/registry/registry.ts';
+import { needs } from '../../support/needs.ts';
 
 /** Debian's, which builds by BuildKit's protocol. */
 const CLI = '/usr/bin/docker';

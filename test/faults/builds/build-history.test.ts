@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ControlClient } from '../support/buildkit/control-client.ts';
-import { HistoryClient } from '../support/buildkit/history-client.ts';
-import { SessionServer } from '../support/buildkit/session-server.ts';
-import { TestDaemon } from '../support/engine/daemon.ts';
-import { differences } from '../support/engine/oracle.ts';
-import { needs } from '../support/needs.ts';
+import { ControlClient } from '../../support/buildkit/control-client.ts';
+import { HistoryClient } from '../../support/buildkit/history-client.ts';
+import { SessionServer } from '../../support/buildkit/session-server.ts';
+import { TestDaemon } from '../../support/engine/daemon.ts';
+import { differences } from '../../support/engine/oracle.ts';
+import { needs } from '../../support/needs.ts';
 
 needs(
   'root',

@@ -1,4 +1,4 @@
-import { DEFAULT_TAG, parseReference } from '../../../storage/references/reference.ts';
+import { DEFAULT_TAG, parseReference } from '../references/reference.ts';
 
 /**
  * An image as others name packages (https://github.com/package-url/purl-spec):

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { GraphClient } from '../support/buildkit/graph-client.ts';
+import { GraphClient } from '../../support/buildkit/graph-client.ts';
 import {
   busybox,
   files,
@@ -10,10 +10,10 @@ import {
   scratch,
   shell,
   type Node,
-} from '../support/buildkit/graphs.ts';
-import { TestDaemon } from '../support/engine/daemon.ts';
-import { differences } from '../support/engine/oracle.ts';
-import { needs } from '../support/needs.ts';
+} from '../../support/buildkit/graphs.ts';
+import { TestDaemon } from '../../support/engine/daemon.ts';
+import { differences } from '../../support/engine/oracle.ts';
+import { needs } from '../../support/needs.ts';
 
 const SIDES = { diff: { lower: { input: 0 }, upper: { input: 1 } } };
 

@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TestDaemon } from '../support/engine/daemon.ts';
-import { differences } from '../support/engine/oracle.ts';
-import { tar } from '../support/images/tar.ts';
-import { needs } from '../support/needs.ts';
+import { TestDaemon } from '../../support/engine/daemon.ts';
+import { differences } from '../../support/engine/oracle.ts';
+import { tar } from '../../support/images/tar.ts';
+import { needs } from '../../support/needs.ts';
 
 /** Debian's, which builds by BuildKit's protocol. */
 const CLI = '/usr/bin/docker';

@@ -1,5 +1,5 @@
-import type { StatementBlob } from '../../../storage/image-archives/oci-documents.ts';
-import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
+import type { StatementBlob } from './oci-documents.ts';
+import { formatPlatform, type Platform } from '../image/platform.ts';
 import { packageUrl } from './package-url.ts';
 import {
   digestSet,

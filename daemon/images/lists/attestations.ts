@@ -1,0 +1,42 @@
+import { asArray, asObject, asString, parseJson } from '../../../storage/image/json.ts';
+import type { Attestation, Subject } from '../../../storage/image-archives/statement.ts';
+import type { ImageContext } from '../context.ts';
+
+/** What is said of an image as its row keeps it; null = nothing. Pure. */
+export function attestationsText(attestations: readonly Attestation[]): string | null {
+  return attestations.length === 0
+    ? null
+    : JSON.stringify(
+        attestations.map(({ predicateType, predicate, subjects }) => ({
+          predicateType,
+          predicate: predicate.toString('utf8'),
+          ...(subjects && { subjects }),
+        })),
+      );
+}
+
+/** What is said of an image of a list. */
+export function attestationsIn(
+  { database }: Pick<ImageContext, 'database'>,
+  listId: string,
+  imageId: string,
+): Attestation[] {
+  const text = database.manifestLists.attestations(listId, imageId);
+  return text === undefined ? [] : readAttestations(text);
+}
+
+/** Pure. */
+export function readAttestations(text: string): Attestation[] {
+  return asArray(parseJson(Buffer.from(text), 'attestations'), 'attestations').map((item) => {
+    const said = asObject(item, 'attestation');
+    const predicate = Buffer.from(asString(said['predicate'], 'predicate'));
+    return {
+      predicateType: asString(said['predicateType'], 'predicateType'),
+      predicate,
+      // Written by us alone.
+      ...(said['subjects'] !== undefined && { subjects: said['subjects'] as readonly Subject[] }),
+      fileName: '',
+      isInlineOnly: false,
+    };
+  });
+}

@@ -1,0 +1,73 @@
+import type { ListedImage, ManifestListRow } from '../../../storage/database/rows.ts';
+import { hostPlatform } from '../../../storage/image/platform.ts';
+import type { Attestation } from '../../../storage/image-archives/statement.ts';
+import type { Reference } from '../../../storage/references/reference.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { invariant } from '../../base/errors.ts';
+import type { ImageContext } from '../context.ts';
+import { nameImage } from '../naming.ts';
+import { attestationsText } from './attestations.ts';
+import { listedManifest, listedDescriptor, manifestList, statementsAbout } from './describe.ts';
+
+/** An image that is here, for a list, and what is said of it. */
+export interface NewListed {
+  imageId: string;
+  attestations: readonly Attestation[];
+}
+
+/**
+ * Stores the list of some images and gives it names, which mean the image for this host where no platform is asked for,
+ * or the first. One transaction for the list, one for the names: without them it goes with that image.
+ */
+export function makeList(
+  context: ImageContext,
+  images: readonly NewListed[],
+  { names, said }: { names: readonly Reference[]; said: readonly string[] },
+): ManifestListRow {
+  const { index, database, journal } = context;
+  const isOci = images.some(({ attestations }) => attestations.length > 0);
+  const list = manifestList(context, {
+    isOci,
+    imageId: meantOf(context, images),
+    images: images.map((each) => listedImage(context, each, { names: said, isOci })),
+  });
+  journal.commit(
+    () => {
+      failpoint('images.list.commit');
+      database.manifestLists.insert(
+        list,
+        images.map(({ attestations }) => attestationsText(attestations)),
+      );
+    },
+    { durable: true },
+  );
+  index.lists.add(list);
+  failpoint('images.list.name');
+  nameImage(context, list.imageId, names, list.id);
+  return list;
+}
+
+function meantOf({ index }: ImageContext, images: readonly NewListed[]): string {
+  const { os, architecture } = hostPlatform();
+  const [first] = images;
+  invariant(first !== undefined, 'a list without an image');
+  const own = images.find(({ imageId }) => {
+    const { config } = index.find(imageId);
+    return config.os === os && config.architecture === architecture;
+  });
+  return (own ?? first).imageId;
+}
+
+function listedImage(
+  context: ImageContext,
+  { imageId, attestations }: NewListed,
+  { names, isOci }: { names: readonly string[]; isOci: boolean },
+): ListedImage {
+  const image = context.index.find(imageId);
+  const { digest } = listedDescriptor(image, listedManifest(context, image, { isOci }), isOci);
+  const said = statementsAbout(image, attestations, { names, digest, isOci });
+  return {
+    imageId,
+    ...(said && { statements: { digest: said.descriptor.digest, sizeBytes: said.descriptor.size } }),
+  };
+}

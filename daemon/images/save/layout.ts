@@ -1,0 +1,75 @@
+import { Readable } from 'node:stream';
+import { imageStatements } from '../../../storage/image-archives/image-statements.ts';
+import { ociArchive, type OciGroup, type OciImage } from '../../../storage/image-archives/oci-archive.ts';
+import type { ImageContext } from '../context.ts';
+import type { ImageRecord } from '../image-index.ts';
+import { attestationsIn } from '../lists/attestations.ts';
+import { platformOf } from '../manifests.ts';
+import type { Chosen } from './chosen.ts';
+
+const NOTHING: ReadonlyMap<string, string> = new Map();
+
+/**
+ * What was chosen as an OCI layout, layers as the plain tars that they are. Its `manifest.json`, which older engines
+ * read, has of each list the image that its names mean. `onEnd` is called when the last byte was taken.
+ */
+export function layoutOf(context: ImageContext, chosen: readonly Chosen[], onEnd: () => void): Readable {
+  const groups = chosen.map((each) => groupOf(context, each));
+  return Readable.from(write(groups, onEnd), { objectMode: false, highWaterMark: 1024 * 1024 });
+}
+
+async function* write(groups: readonly OciGroup[], onEnd: () => void): AsyncGenerator<Buffer> {
+  yield* ociArchive(groups, { hasDockerManifest: true });
+  onEnd();
+}
+
+function groupOf(context: ImageContext, { images, meant, list, tags }: Chosen): OciGroup {
+  const names = tags.map(({ repository, tag }) => `${repository}:${tag}`);
+  const written = images.map((image) => ociImage(context, image, { list, names }));
+  return {
+    images: written,
+    meant: written[images.indexOf(meant)],
+    names,
+    annotations: NOTHING,
+    descriptorAnnotations: NOTHING,
+    told: () => undefined /* there is nobody to be told */,
+  };
+}
+
+function ociImage(
+  context: ImageContext,
+  image: ImageRecord,
+  { list, names }: { list: Chosen['list']; names: readonly string[] },
+): OciImage {
+  const { index, layers } = context;
+  const platform = platformOf(image);
+  return {
+    config: image.row.config,
+    layers: image.row.layerIds.map((layerId) => {
+      const { id, diffId } = index.layer(layerId);
+      return {
+        diffId,
+        open: () =>
+          Promise.resolve({
+            digest: diffId,
+            bytes: layers.tarBytes(id),
+            read: () => layers.read(id, diffId),
+            [Symbol.asyncDispose]: () => Promise.resolve(),
+          }),
+      };
+    }),
+    compression: 'uncompressed',
+    isOci: list?.isOci ?? false,
+    platform,
+    isByPlatform: list !== undefined,
+    annotations: NOTHING,
+    descriptorAnnotations: NOTHING,
+    statements: (digest) =>
+      list === undefined
+        ? []
+        : imageStatements(
+            { attestations: attestationsIn(context, list.id, image.row.id), platform },
+            { names, digest },
+          ),
+  };
+}

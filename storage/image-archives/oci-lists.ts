@@ -1,0 +1,107 @@
+import { limits } from '../../daemon/base/limits.ts';
+import {
+  allDescriptors,
+  INDEX_TYPES,
+  MANIFEST_TYPES,
+  readManifest,
+  type Descriptor,
+} from '../image/descriptor.ts';
+import { asObject, asString, optional, parseJson } from '../image/json.ts';
+import type { Reference } from '../references/reference.ts';
+import type { Archive } from './archive.ts';
+import type { ImagePlan } from './image-plan.ts';
+import { blobName, nameOf, planManifest, readBlob, readDocument, toReference } from './oci-blobs.ts';
+import { PREDICATE_ANNOTATION, STATEMENT_MEDIA_TYPE, type Attestation } from './statement.ts';
+
+/** Several images under the same names, and what is said of each. */
+export interface ListPlan {
+  names: Reference[];
+  /** None of them has a name of its own. */
+  images: { plan: ImagePlan; attestations: Attestation[] }[];
+}
+
+/**
+ * The lists that roots of a layout lead to: indexes with several images for Linux that are in the tarball, or with one
+ * of which something is said. `rest`: the roots that are no such list.
+ */
+export async function planLists(
+  archive: Archive,
+  roots: readonly Descriptor[],
+): Promise<{ lists: ListPlan[]; rest: Descriptor[] }> {
+  const lists = new Map<string, ListPlan>();
+  const rest: Descriptor[] = [];
+  for (const root of roots) {
+    const list = lists.get(root.digest) ?? (await planList(archive, root));
+    if (list === undefined) {
+      rest.push(root);
+      continue;
+    }
+    lists.set(root.digest, list);
+    const name = toReference(nameOf(root.annotations));
+    list.names.push(...(name === undefined ? [] : [name]));
+  }
+  return { lists: [...lists.values()], rest };
+}
+
+async function planList(archive: Archive, root: Descriptor): Promise<ListPlan | undefined> {
+  if (!INDEX_TYPES.has(root.mediaType)) {
+    return undefined;
+  }
+  const all = allDescriptors(await readDocument(archive, root), root.digest);
+  const said = all.filter(
+    ({ annotations }) => annotations['vnd.docker.reference.type'] === 'attestation-manifest',
+  );
+  const images: ListPlan['images'] = [];
+  for (const descriptor of all.filter((each) => isImage(each))) {
+    if (await isWhole(archive, descriptor)) {
+      const plan = await planManifest(archive, descriptor, []);
+      const about = said.find(
+        ({ annotations }) => annotations['vnd.docker.reference.digest'] === descriptor.digest,
+      );
+      images.push({ plan, attestations: about === undefined ? [] : await readAbout(archive, about) });
+    }
+  }
+  const isList = images.length > 1 || images.some(({ attestations }) => attestations.length > 0);
+  return isList ? { names: [], images } : undefined;
+}
+
+function isImage({ mediaType, platform, annotations }: Descriptor): boolean {
+  return (
+    MANIFEST_TYPES.has(mediaType) &&
+    platform?.os === 'linux' &&
+    annotations['vnd.docker.reference.type'] === undefined
+  );
+}
+
+/** Engines that keep registries' blobs save the index as it was, with the images that they have. */
+async function isWhole(archive: Archive, descriptor: Descriptor): Promise<boolean> {
+  if (!archive.has(blobName(descriptor))) {
+    return false;
+  }
+  const { config, layers } = readManifest(await readDocument(archive, descriptor), descriptor.digest);
+  return [config, ...layers].every((blob) => archive.has(blobName(blob)));
+}
+
+/** What a manifest says of an image; other forms than statements (signatures, say) are left. */
+async function readAbout(archive: Archive, descriptor: Descriptor): Promise<Attestation[]> {
+  if (!archive.has(blobName(descriptor))) {
+    return [];
+  }
+  const { layers } = readManifest(await readDocument(archive, descriptor), descriptor.digest);
+  const statements = layers.filter(
+    (layer) => layer.mediaType === STATEMENT_MEDIA_TYPE && archive.has(blobName(layer)),
+  );
+  const said: Attestation[] = [];
+  for (const layer of statements) {
+    const where = layer.digest;
+    const bytes = await readBlob(archive, layer, limits.attestationBytesMax);
+    const statement = asObject(parseJson(bytes, where), where);
+    const predicateType =
+      optional(statement['predicateType'], `${where}.predicateType`, asString) ??
+      layer.annotations[PREDICATE_ANNOTATION] ??
+      '';
+    const predicate = Buffer.from(JSON.stringify(statement['predicate'] ?? {}));
+    said.push({ predicateType, predicate, fileName: '', isInlineOnly: false });
+  }
+  return said;
+}

@@ -1,0 +1,199 @@
+import { mkdirSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { ImageInspect, ImageSummary } from '../../../api/types/image.ts';
+import { ControlClient } from '../../support/buildkit/control-client.ts';
+import { SessionServer } from '../../support/buildkit/session-server.ts';
+import { describeEngine } from '../../support/engine/engine.ts';
+import { untar } from '../../support/images/untar.ts';
+import { TestRegistry } from '../../support/registry/registry.ts';
+
+const BOTH = { platform: 'linux/arm64,linux/amd64' };
+const LINES = ['FROM scratch', 'ARG TARGETARCH', 'COPY <<END /for', '$TARGETARCH', 'END', 'CMD ["/for"]'];
+const arm64 = encodeURIComponent('{"os":"linux","architecture":"arm64"}');
+const SAID = { 'attest:provenance': 'mode=min' };
+
+describeEngine(
+  'several images under one name',
+  (engine) => {
+    let server: SessionServer;
+    let client: ControlClient;
+    let registry: TestRegistry;
+    beforeAll(async () => {
+      mkdirSync(`${engine.daemon.paths.root}/client`);
+      server = new SessionServer(`${engine.daemon.paths.root}/client`);
+      client = new ControlClient(engine.daemon.paths.socket);
+      const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
+      registry = await TestRegistry.start({ port: 5000, enter });
+    });
+    afterAll(async () => {
+      client[Symbol.dispose]();
+      await server[Symbol.asyncDispose]();
+      await registry[Symbol.asyncDispose]();
+    });
+    afterEach(async () => {
+      await engine.http.ok('POST', '/containers/prune');
+      await engine.http.ok('POST', '/images/prune?filters={"dangling":["false"],"label!":["kept"]}');
+    });
+
+    const build = async (
+      name: string,
+      options: Record<string, string> = BOTH,
+      lines: readonly string[] = LINES,
+    ): Promise<ReadonlyMap<string, string>> => {
+      const content = Buffer.from(lines.join('\n'));
+      server.list = [
+        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
+      ];
+      return await client.build(server, [{ type: 'moby', attrs: { name } }], options);
+    };
+    const inspect = async (name: string, query = ''): Promise<ImageInspect> =>
+      await engine.http.ok<ImageInspect>('GET', `/images/${name}/json?${query}`);
+    const platforms = async (name: string): Promise<(string | undefined)[]> =>
+      ((await inspect(name, 'manifests=1')).Manifests ?? []).map(({ Kind, Descriptor }) =>
+        Kind === 'image' ? Descriptor.platform?.architecture : Kind,
+      );
+    const list = async (query = ''): Promise<ImageSummary[]> =>
+      await engine.http.ok<ImageSummary[]>('GET', `/images/json?${query}`);
+    const status = async (method: string, path: string): Promise<number> =>
+      (await engine.http.request(method, path)).status;
+    const create = async (name: string, query = ''): Promise<string> => {
+      const path = `/containers/create?${query}`;
+      return (await engine.http.ok<{ Id: string }>('POST', path, { Image: name, Cmd: ['/for'] })).Id;
+    };
+
+    test('a name means the image for the host, and by a platform the other one', async () => {
+      const told = await build('two:1');
+      const own = await inspect('two:1');
+      const other = await inspect('two:1', `platform=${arm64}`);
+      expect([own.Architecture, other.Architecture]).toEqual(['amd64', 'arm64']);
+      expect(await inspect(told.get('containerimage.digest') ?? '')).toEqual(own);
+      const shown = (await list('manifests=1')).filter(({ RepoTags }) => RepoTags.includes('two:1'));
+      expect(shown.map(({ Id }) => Id)).toEqual([own.Id]);
+      expect((await list('all=1')).filter(({ Id }) => Id === other.Id)).toEqual([]);
+      expect(shown[0]?.Manifests?.map(({ Descriptor }) => Descriptor.platform?.architecture)).toEqual([
+        'arm64',
+        'amd64',
+      ]);
+      expect(await status('GET', '/images/two:1/json?platform={"os":"linux","architecture":"s390x"}')).toBe(
+        404,
+      );
+      const history = await engine.http.ok<{ Id: string }[]>(
+        'GET',
+        `/images/two:1/history?platform=${arm64}`,
+      );
+      expect(history[0]?.Id).toBe(other.Id);
+      const id = await create('two:1', 'platform=linux/arm64');
+      const [container] = await engine.http.ok<{ Image: string; ImageID: string }[]>(
+        'GET',
+        `/containers/json?all=1&filters={"id":["${id}"]}`,
+      );
+      expect(container).toMatchObject({ Image: 'two:1', ImageID: other.Id });
+    });
+
+    test('it is there after a kill, and a second name means the same', async () => {
+      await build('two:1', { ...BOTH, ...SAID });
+      const before = await inspect('two:1', 'manifests=1');
+      expect(before.Manifests?.map(({ Kind }) => Kind)).toEqual([
+        'image',
+        'attestation',
+        'image',
+        'attestation',
+      ]);
+      await engine.http.ok('POST', '/images/two:1/tag?repo=again&tag=2');
+      await engine.daemon.restart();
+      expect((await inspect('again:2', 'manifests=1')).Manifests).toEqual(before.Manifests);
+      await engine.http.ok('DELETE', '/images/two:1');
+      expect((await inspect('again:2', `platform=${arm64}`)).Architecture).toBe('arm64');
+      const id = (await inspect('again:2', `platform=${arm64}`)).Id;
+      expect((await engine.http.request('DELETE', `/images/${id}?force=1`)).text).toContain(
+        'image is one of the platforms of again:2',
+      );
+      await engine.http.ok('DELETE', '/images/again:2');
+      expect(await status('GET', `/images/${id}/json`)).toBe(404);
+    });
+
+    test('one platform is removed: what a container needs stays', async () => {
+      await build('two:1');
+      const { Id } = await inspect('two:1');
+      const container = await create('two:1', 'platform=linux/arm64');
+      const path = `/images/two:1?platforms=${arm64}`;
+      expect(await status('DELETE', path)).toBe(409);
+      await engine.http.ok('DELETE', `/containers/${container}`);
+      expect(await platforms('two:1')).toEqual(['arm64', 'amd64']);
+      await engine.http.ok('DELETE', path);
+      expect([await platforms('two:1'), (await inspect('two:1')).Id]).toEqual([['amd64'], Id]);
+      expect(await status('DELETE', path)).toBe(404);
+      await build('two:1', { ...BOTH, ...SAID });
+      await engine.http.ok('DELETE', `/images/two:1?platforms=${arm64.replace('arm64', 'amd64')}`);
+      expect(await platforms('two:1')).toEqual(['arm64', 'attestation']);
+      await engine.daemon.restart();
+      expect(await platforms('two:1')).toEqual(['arm64', 'attestation']);
+      expect((await inspect('two:1')).Architecture).toBe('arm64');
+    });
+
+    test('what was under a name before goes as any image without a name does', async () => {
+      await build('two:1');
+      const before = await inspect('two:1', `platform=${arm64}`);
+      await build('two:1', BOTH, [...LINES, 'LABEL now=1']);
+      expect((await list('filters={"dangling":["true"]}')).length).toBe(1);
+      await engine.http.ok('POST', '/images/prune');
+      expect(await status('GET', `/images/${before.Id}/json`)).toBe(404);
+      expect(await platforms('two:1')).toEqual(['arm64', 'amd64']);
+      // The one for the host is the same: only the other has no name any more.
+      await build('one:1', { platform: 'linux/amd64' }, [...LINES, 'LABEL now=1']);
+      await build('two:1', { platform: 'linux/amd64' }, [...LINES, 'LABEL now=1']);
+      expect((await list('filters={"dangling":["true"]}')).length).toBe(1);
+      expect(await platforms('two:1')).toEqual(['amd64']);
+    });
+
+    test('saved and loaded it is the same, and one platform alone is an image', async () => {
+      const told = await build('two:1', { ...BOTH, ...SAID });
+      const digest = told.get('containerimage.digest');
+      const before = await inspect('two:1', 'manifests=1');
+      const tar = (await engine.http.request('GET', '/images/two:1/get')).bytes;
+      const one = (await engine.http.request('GET', `/images/two:1/get?platform=${arm64}`)).bytes;
+      const members = new Map(untar(tar).map(({ name, content }) => [name, content.toString()]));
+      expect(JSON.parse(members.get('index.json') ?? '')).toMatchObject({ manifests: [{ digest }] });
+      expect(JSON.parse(members.get('manifest.json') ?? '')).toMatchObject([{ RepoTags: ['two:1'] }]);
+      await engine.http.ok('DELETE', '/images/two:1');
+      await engine.http.ok('POST', '/build/prune?all=1');
+      const load = async (bytes: Buffer, query = ''): Promise<string> =>
+        (await engine.http.request('POST', `/images/load?quiet=1&${query}`, { body: bytes })).text;
+      expect(await load(tar)).toContain('Loaded image: two:1');
+      expect((await inspect('two:1', 'manifests=1')).Manifests).toEqual(before.Manifests);
+      await engine.http.ok('DELETE', '/images/two:1');
+      await load(tar, `platform=${arm64}`);
+      expect(await platforms('two:1')).toEqual(['arm64']);
+      await engine.http.ok('DELETE', '/images/two:1');
+      await load(one);
+      expect(await platforms('two:1')).toEqual(['arm64']);
+    });
+
+    test('a push gives a registry all of it, or one platform', async () => {
+      const name = '127.0.0.1:5000/two';
+      await build(`${name}:1`, { ...BOTH, ...SAID });
+      const push = async (query: string): Promise<string> => {
+        const { text } = await engine.http.request('POST', `/images/${name}/push?${query}`);
+        expect(text).not.toContain('errorDetail');
+        return /"Digest":"([^"]+)"/.exec(text)?.[1] ?? '';
+      };
+      const digest = await push('tag=1');
+      expect((await inspect(`${name}:1`)).RepoDigests).toEqual([`${name}@${digest}`]);
+      const alone = await push(`tag=1&platform=${arm64}`);
+      expect(alone).not.toBe(digest);
+      expect((await inspect(`${name}@${alone}`)).Architecture).toBe('arm64');
+      expect(await push('tag=1')).toBe(digest);
+      await engine.http.ok('DELETE', `/images/${name}:1`);
+      await engine.http.ok('POST', `/images/create?fromImage=${name}&tag=1&platform=linux/arm64`);
+      expect((await inspect(`${name}:1`)).Architecture).toBe('arm64');
+    });
+
+    test('a build on it takes the image for its platform', async () => {
+      await build('two:1');
+      await build('on:1', { platform: 'linux/arm64' }, ['FROM two:1', 'LABEL on=1']);
+      const { RootFS, Architecture } = await inspect('on:1');
+      expect([Architecture, RootFS]).toEqual(['arm64', (await inspect('two:1', `platform=${arm64}`)).RootFS]);
+    });
+  },
+  { alsoNeeds: ['docker-registry'] },
+);
