@@ -118,8 +118,17 @@ export const imageRoutes: readonly ServedRoute[] = [
         throw invalidArgument('conflicting options: manifests and platform options cannot both be set');
       }
       const name = params['name'] ?? '';
-      const [image, legacy] = await Promise.all([images.inspect(name, asked), images.legacy(name)]);
+      const [image, legacy] = await Promise.all([images.inspect(name, asked), images.legacy(name, asked)]);
       return ok(image, legacy);
+    },
+  }),
+  route({
+    id: 'image.attestations',
+    method: 'GET',
+    path: '/images/*name/attestations',
+    handler: async ({ params, query }, { images }) => {
+      const asked = { types: query.texts('type'), statement: query.bool('statement') };
+      return ok(await images.attestations(params['name'] ?? '', { ...platformOf(query), ...asked }));
     },
   }),
   route({

@@ -16,7 +16,6 @@ const NOT_YET: readonly Line[] = [
   ['plugin.set', 'POST', '/plugins/*name/set', 'plugins are'],
   ['plugin.push', 'POST', '/plugins/*name/push', 'plugins are'],
   ['plugin.remove', 'DELETE', '/plugins/*name', 'plugins are'],
-  ['image.attestations', 'GET', '/images/*name/attestations', 'attestations of images are'],
   ['volume.update', 'PUT', '/volumes/:name', 'cluster volumes are'],
 ];
 

@@ -50,6 +50,15 @@ export interface ImageManifestData {
   Containers: string[];
 }
 
+/** An in-toto statement about an image (API 1.55). */
+export interface AttestationStatement {
+  /** Of the statement, as it lies in a registry. */
+  Descriptor: { mediaType: string; digest: string; size: number; annotations: Record<string, string> };
+  PredicateType: string;
+  /** Where it is asked for. */
+  Statement?: unknown;
+}
+
 /** OCI image-spec, `platform` of a descriptor. */
 export interface OciPlatform {
   architecture: string;

@@ -27,6 +27,7 @@ import type { SwarmPort } from './swarm/ports.ts';
 import type { BuildkitPort, CachePruning } from './build/ports.ts';
 import type { ContainerStats, ContainerTop } from './container-stats.ts';
 import type {
+  AttestationStatement,
   DistributionInspect,
   BuildPruneReport,
   ImageDeleteItem,
@@ -257,7 +258,15 @@ export interface ImagePort {
   /** `platform`: throws not_found where the image is for another one; also of the others below. */
   inspect(ref: string, options: { platform?: ImagePlatform; manifests: boolean }): Promise<ImageInspect>;
   /** Of the same image; asked for in the same turn of the event loop. */
-  legacy(ref: string): Promise<LegacyImage>;
+  legacy(ref: string, options: { platform?: ImagePlatform }): Promise<LegacyImage>;
+  /**
+   * What is said of the image for a platform, without one of that for this host. `types`: only predicates of these,
+   * none = all. `statement`: with the statements themselves.
+   */
+  attestations(
+    ref: string,
+    options: { platform?: ImagePlatform; types: readonly string[]; statement: boolean },
+  ): Promise<AttestationStatement[]>;
   history(ref: string, options: { platform?: ImagePlatform }): Promise<ImageHistoryItem[]>;
   tag(ref: string, target: { repo: string; tag: string }): Promise<void>;
   remove(

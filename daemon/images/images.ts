@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ContainerConfig } from '../../api/types/container.ts';
 import type {
+  AttestationStatement,
   BuildPruneReport,
   ImageDeleteItem,
   ImageHistoryItem,
@@ -37,6 +38,7 @@ import { UnsyncedLayers } from './load/unsynced-layers.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
 import { listOfNames, shownManifests } from './lists/show-list.ts';
+import { shownStatements } from './lists/show-statements.ts';
 import { removePlatforms } from './lists/leave-list.ts';
 import { identityOf } from './manifests.ts';
 import type { ImageContext } from './context.ts';
@@ -188,10 +190,20 @@ export class Images {
   }
 
   /** What older versions of the API tell of it beside. */
-  legacy(ref: string): Promise<LegacyImage> {
+  legacy(ref: string, { platform }: { platform?: ImagePlatform } = {}): Promise<LegacyImage> {
     return asPromise(() => {
-      const image = this.#index.find(ref);
+      const image = imageFor(this.#index, ref, platform);
       return legacyImage(image, this.#index.parentOf(image.row.id)?.row.id ?? '');
+    });
+  }
+
+  attestations(
+    ref: string,
+    { platform, ...asked }: { platform?: ImagePlatform; types: readonly string[]; statement: boolean },
+  ): Promise<AttestationStatement[]> {
+    return asPromise(() => {
+      const image = imageFor(this.#index, ref, platform);
+      return shownStatements(this.#context(), image, { list: this.#index.listNamed(ref), ...asked });
     });
   }
 

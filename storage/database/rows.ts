@@ -58,6 +58,8 @@ export interface ManifestListRow {
   sizeBytes: number;
   /** Media types of the OCI image specification, else those of Docker. */
   isOci: boolean;
+  /** In full, of what was made: what is said of the images says it by them. */
+  names: string[];
   /** In the order of the document. */
   images: ListedImage[];
 }

@@ -66,11 +66,27 @@ test('manifests: identity of a list is told in them alone', async () => {
   ]);
 });
 
-test('GET /images/a/attestations is not there yet, and says so', async () => {
-  await using server = await startServer(fakePorts());
-  const { status, body } = await server.request('GET', '/images/a/attestations');
-  expect([status, JSON.parse(body)]).toEqual([
-    501,
-    { message: 'attestations of images are not supported yet' },
-  ]);
+test.each([
+  ['', { types: [], statement: false }],
+  [
+    `type=a&type=b&statement=1&platform=${ARM}`,
+    {
+      types: ['a', 'b'],
+      statement: true,
+      platform: { os: 'linux', architecture: 'arm64', variant: 'v8' },
+    },
+  ],
+])('GET /images/a/attestations?%s', async (query, asked) => {
+  const seen: unknown[] = [];
+  const ports = fakePorts({
+    images: {
+      attestations: (ref, options) => {
+        seen.push([ref, options]);
+        return Promise.resolve([]);
+      },
+    },
+  });
+  await using server = await startServer(ports);
+  const { status, body } = await server.request('GET', `/images/a/attestations?${query}`);
+  expect([status, body.trim(), seen]).toEqual([200, '[]', [['a', asked]]]);
 });

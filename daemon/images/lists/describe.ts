@@ -91,7 +91,7 @@ export function statementsDescriptor(
 /** The list that these images make; `imageId` is the one that its names mean where no platform is asked for. */
 export function manifestList(
   context: Describing,
-  { images, imageId, isOci }: Pick<ManifestListRow, 'images' | 'imageId' | 'isOci'>,
+  { images, imageId, isOci, names }: Omit<ManifestListRow, 'id' | 'sizeBytes'>,
 ): ManifestListRow {
   const manifests = images.map((listed) => {
     const image = context.index.find(listed.imageId);
@@ -105,5 +105,5 @@ export function manifestList(
   const types = imageTypes(isOci);
   const document = imageIndex(types, all, new Map());
   const { digest: id } = descriptorOf(types.index, document);
-  return { id, imageId, sizeBytes: document.length, isOci, images };
+  return { id, imageId, sizeBytes: document.length, isOci, names, images };
 }

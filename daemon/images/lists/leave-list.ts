@@ -53,7 +53,7 @@ function replaceList(
 ): void {
   const { database, journal, index } = context;
   const isPlain = images.length === 1 && images.every(({ statements }) => statements === undefined);
-  const next = isPlain ? undefined : manifestList(context, { images, imageId, isOci: old.isOci });
+  const next = isPlain ? undefined : manifestList(context, { ...old, images, imageId });
   const said = images.map((each) => database.manifestLists.attestations(old.id, each.imageId) ?? null);
   const tags = index
     .tagsOf(old.imageId)

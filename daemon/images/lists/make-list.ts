@@ -29,6 +29,7 @@ export function makeList(
   const list = manifestList(context, {
     isOci,
     imageId: meantOf(context, images),
+    names: [...said],
     images: images.map((each) => listedImage(context, each, { names: said, isOci })),
   });
   journal.commit(

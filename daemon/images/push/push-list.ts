@@ -66,7 +66,7 @@ async function putImage(
     isThere: boolean;
   },
 ): Promise<{ descriptor: OciDescriptor; statements: OciDescriptor[] }> {
-  const { row, repository, signal } = push;
+  const { repository, signal } = push;
   const { isOci } = list;
   const types = imageTypes(isOci);
   await pushConfig(push, image, isThere);
@@ -77,7 +77,7 @@ async function putImage(
   const descriptor = listedDescriptor(image, bytes, isOci);
   await putManifest(repository, descriptor.digest, { bytes, mediaType: types.manifest }, signal);
   const statements = statementsAbout(image, attestationsIn(context, list.id, image.row.id), {
-    names: [`${row.repository}:${row.tag}`],
+    names: list.names,
     digest: descriptor.digest,
     isOci,
   });

@@ -25,7 +25,7 @@ async function* write(groups: readonly OciGroup[], onEnd: () => void): AsyncGene
 
 function groupOf(context: ImageContext, { images, meant, list, tags }: Chosen): OciGroup {
   const names = tags.map(({ repository, tag }) => `${repository}:${tag}`);
-  const written = images.map((image) => ociImage(context, image, { list, names }));
+  const written = images.map((image) => ociImage(context, image, list));
   return {
     images: written,
     meant: written[images.indexOf(meant)],
@@ -36,11 +36,7 @@ function groupOf(context: ImageContext, { images, meant, list, tags }: Chosen): 
   };
 }
 
-function ociImage(
-  context: ImageContext,
-  image: ImageRecord,
-  { list, names }: { list: Chosen['list']; names: readonly string[] },
-): OciImage {
+function ociImage(context: ImageContext, image: ImageRecord, list: Chosen['list']): OciImage {
   const { index, layers } = context;
   const platform = platformOf(image);
   return {
@@ -69,7 +65,7 @@ function ociImage(
         ? []
         : imageStatements(
             { attestations: attestationsIn(context, list.id, image.row.id), platform },
-            { names, digest },
+            { names: list.names, digest },
           ),
   };
 }

@@ -12,7 +12,8 @@ export const manifestLists: Migration = {
       id TEXT PRIMARY KEY,
       image_id TEXT NOT NULL REFERENCES images (id) ON DELETE CASCADE,
       size_bytes INTEGER NOT NULL,
-      is_oci INTEGER NOT NULL
+      is_oci INTEGER NOT NULL,
+      names TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX manifest_lists_image ON manifest_lists (image_id);
 

@@ -407,6 +407,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       list: () => Promise.resolve([IMAGE_SUMMARY]),
       inspect: () => Promise.resolve(IMAGE),
       legacy: () => Promise.resolve(LEGACY_IMAGE),
+      attestations: () => Promise.resolve([]),
       history: () =>
         Promise.resolve([{ Id: ID, Created: 1, CreatedBy: 'sh', Tags: null, Size: 1, Comment: '' }]),
       tag: nothing,

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { ImageInspect, ImageSummary } from '../../../api/types/image.ts';
+import type { AttestationStatement, ImageInspect, ImageSummary } from '../../../api/types/image.ts';
 import { ControlClient } from '../../support/buildkit/control-client.ts';
 import { SessionServer } from '../../support/buildkit/session-server.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
@@ -8,7 +8,14 @@ import { untar } from '../../support/images/untar.ts';
 import { TestRegistry } from '../../support/registry/registry.ts';
 
 const BOTH = { platform: 'linux/arm64,linux/amd64' };
-const LINES = ['FROM scratch', 'ARG TARGETARCH', 'COPY <<END /for', '$TARGETARCH', 'END', 'CMD ["/for"]'];
+const LINES = [
+  'FROM scratch',
+  'ARG TARGETARCH',
+  'COPY <<END /for',
+  '$TARGETARCH',
+  'END',
+  'LABEL for=$TARGETARCH',
+];
 const arm64 = encodeURIComponent('{"os":"linux","architecture":"arm64"}');
 const SAID = { 'attest:provenance': 'mode=min' };
 
@@ -77,6 +84,11 @@ describeEngine(
       expect(await status('GET', '/images/two:1/json?platform={"os":"linux","architecture":"s390x"}')).toBe(
         404,
       );
+      const older = `/v1.49/images/two:1/json?platform=${arm64}`;
+      expect(await engine.http.ok('GET', older)).toMatchObject({
+        Id: other.Id,
+        Config: { Labels: { for: 'arm64' } },
+      });
       const history = await engine.http.ok<{ Id: string }[]>(
         'GET',
         `/images/two:1/history?platform=${arm64}`,
@@ -99,6 +111,12 @@ describeEngine(
         'image',
         'attestation',
       ]);
+      const told = async (query: string): Promise<AttestationStatement[]> =>
+        await engine.http.ok<AttestationStatement[]>('GET', `/images/two:1/attestations?${query}`);
+      const [said] = await told(`statement=1&platform=${arm64}&type=https://slsa.dev/provenance/v0.2`);
+      const about = before.Manifests?.[0]?.ID.replace('sha256:', '');
+      expect(said?.Statement).toMatchObject({ subject: [{ digest: { sha256: about } }] });
+      expect(await told('type=other')).toEqual([]);
       await engine.http.ok('POST', '/images/two:1/tag?repo=again&tag=2');
       await engine.daemon.restart();
       expect((await inspect('again:2', 'manifests=1')).Manifests).toEqual(before.Manifests);

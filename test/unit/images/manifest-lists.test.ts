@@ -6,6 +6,7 @@ const row = (id: string, meant: string, ...images: string[]): Parameters<Manifes
   imageId: meant,
   sizeBytes: 1,
   isOci: false,
+  names: [],
   images: images.map((imageId) => ({ imageId })),
 });
 
