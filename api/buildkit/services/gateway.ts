@@ -64,13 +64,14 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
     [
       'Solve',
       unary(gatewaySolveRequest, gatewaySolveResponse, async (request, { metadata, signal }) => {
-        const { frontend, frontendOpt, definition, frontendInputs, allowResultReturn } = request;
+        const { frontend, frontendOpt, definition, frontendInputs, allowResultReturn, evaluate } = request;
         const inputs = inputsOf(frontendInputs);
         const cacheImports = request.cacheImports.map(({ type, attrs }) => ({ type, attributes: attrs }));
         const asked = {
           frontend,
           options: frontendOpt,
           ...definitionOf(definition),
+          failsWhenRead: !evaluate,
           inputs,
           cacheImports,
           policies: request.sourcePolicies.map((policy) => policyOf(policy)),

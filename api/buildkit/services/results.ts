@@ -23,7 +23,10 @@ import { asBuild } from './errors.ts';
 import { unary } from './method.ts';
 import { policyOf } from './source-policy.ts';
 
-/** What a frontend asks of images and of results that it has had solved. Results are there when `Solve` answers. */
+/**
+ * What a frontend asks of images and of results that it has had solved. Results are there when `Solve` answers, or have
+ * failed by then.
+ */
 export function resultMethods(port: BuildkitPort): [string, RpcMethod][] {
   return [
     [
@@ -55,7 +58,7 @@ export function resultMethods(port: BuildkitPort): [string, RpcMethod][] {
       unary(readFileRequest, readFileResponse, async ({ ref, path, range }, { metadata, signal }) => {
         const { offset = 0, length = 0 } = range ?? {};
         const at = { result: ref, path, offset, length };
-        return { data: await port.readResult(buildOf(metadata), at, signal) };
+        return { data: await asBuild(port.readResult(buildOf(metadata), at, signal)) };
       }),
     ],
     [
@@ -63,21 +66,21 @@ export function resultMethods(port: BuildkitPort): [string, RpcMethod][] {
       unary(readDirRequest, readDirResponse, async (request, { metadata, signal }) => {
         const { ref, path, includePattern } = request;
         const at = { result: ref, path, pattern: includePattern };
-        const found = await port.listResult(buildOf(metadata), at, signal);
+        const found = await asBuild(port.listResult(buildOf(metadata), at, signal));
         return { entries: found.map((stat) => statMessage(stat)) };
       }),
     ],
     [
       'StatFile',
       unary(statFileRequest, statFileResponse, async ({ ref, path }, { metadata, signal }) => ({
-        stat: statMessage(await port.statResult(buildOf(metadata), { result: ref, path }, signal)),
+        stat: statMessage(await asBuild(port.statResult(buildOf(metadata), { result: ref, path }, signal))),
       })),
     ],
     [
       'Evaluate',
       unary(evaluateRequest, empty, async ({ ref }, { metadata, signal }) => {
         // Whether there is such a result: its root is there.
-        await port.statResult(buildOf(metadata), { result: ref, path: '/' }, signal);
+        await asBuild(port.statResult(buildOf(metadata), { result: ref, path: '/' }, signal));
         return {};
       }),
     ],

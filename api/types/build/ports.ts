@@ -51,6 +51,8 @@ export interface FrontendRequest {
   options: ReadonlyMap<string, string>;
   /** A graph to be solved as it is, where no frontend is named. */
   definition?: BuildDefinition;
+  /** A graph that fails is a result, too: whoever reads or returns it is told of the failure. */
+  failsWhenRead?: boolean;
   inputs: ReadonlyMap<string, BuildDefinition>;
   cacheImports?: readonly NamedCache[];
   /** Besides those of the build. */

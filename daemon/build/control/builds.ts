@@ -307,8 +307,13 @@ export class Builds implements BuildkitPort {
       ...(upload && { upload }),
     };
     if (frontend === '' && definition !== undefined) {
-      const image = await measured('builder', 'build', async () => await buildGraph(build, definition));
-      return { ...this.#keep(running, image), metadata: new Map() };
+      const make = async (): Promise<FrontendResult> =>
+        this.#keep(running, await buildGraph(build, definition));
+      const { failsWhenRead = false } = request;
+      const made = await measured('builder', 'build', () =>
+        running.orFailure(make, { failsWhenRead, signal }),
+      );
+      return { ...made, metadata: new Map() };
     }
     const made = await measured('builder', 'build', async () => await buildDockerfile(build, options));
     return 'image' in made ? this.#keep(running, made.image) : { ref: '', metadata: made.answer };

@@ -7,6 +7,7 @@ import type {
   ReturnedOutcome,
 } from '../../../api/types/build/ports.ts';
 import type { SourcePolicy } from '../../../api/types/build/source-policy.ts';
+import { BuildError } from '../../base/build-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
@@ -60,6 +61,8 @@ export class RunningBuild {
   readonly #createdNano: bigint;
   readonly #stop = new AbortController();
   readonly #results = new Map<string, BuiltImage>();
+  /** What graphs have failed with, by references of theirs. */
+  readonly #failures = new Map<string, BuildError>();
   readonly #held: Disposable[] = [];
   /** That of a session, which is asked for each source. */
   policy: AskedPolicy | undefined;
@@ -123,6 +126,23 @@ export class RunningBuild {
     return { ref: '', platforms: new Map(kept), metadata: resultMetadata(image) };
   }
 
+  /** What is made; or that it has failed, kept as a result for a client that may never read it. */
+  async orFailure(
+    make: () => Promise<FrontendResult>,
+    { failsWhenRead, signal }: { failsWhenRead: boolean; signal: AbortSignal },
+  ): Promise<FrontendResult> {
+    try {
+      return await make();
+    } catch (error) {
+      if (!failsWhenRead || !(error instanceof BuildError) || signal.aborted) {
+        throw error;
+      }
+      const ref = `failed:${this.#failures.size}`;
+      this.#failures.set(ref, error);
+      return { ref, metadata: new Map() };
+    }
+  }
+
   /** What the client is told. */
   respond(told: Iterable<readonly [string, string]>): ReadonlyMap<string, string> {
     this.response = new Map(told);
@@ -159,6 +179,11 @@ export class RunningBuild {
       this.#returned.reject(outcome.error);
       return;
     }
+    const failure = outcome.results.map(({ ref }) => this.#failures.get(ref)).find((error) => error);
+    if (failure !== undefined) {
+      this.#returned.reject(failure);
+      return;
+    }
     const images = outcome.results.map(({ ref, config }) => {
       const image = this.#results.get(ref);
       if (image === undefined) {
@@ -176,8 +201,12 @@ export class RunningBuild {
     this.#returned.resolve(outcome.isByPlatform ? { ...alone, others } : alone);
   }
 
-  /** What was kept by this reference. Throws not_found. */
+  /** What was kept by this reference. Throws not_found, and what it has failed with. */
   result(reference: string): BuiltImage {
+    const failure = this.#failures.get(reference);
+    if (failure !== undefined) {
+      throw failure;
+    }
     const image = this.#results.get(reference);
     if (image === undefined) {
       throw notFound(`no such reference: ${reference}`);

@@ -157,7 +157,7 @@ export class Bridge {
   async request(request: GatewayRequest): Promise<SolvedTree> {
     const answer = await this.ask(
       'Solve',
-      gatewaySolveRequest.encode({ allowResultReturn: true, ...request }),
+      gatewaySolveRequest.encode({ allowResultReturn: true, evaluate: true, ...request }),
     );
     const { result } = gatewaySolveResponse.decode(answer);
     return new SolvedTree(this, result?.ref?.id ?? '', result?.ref?.def?.def ?? []);
