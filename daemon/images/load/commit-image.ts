@@ -138,7 +138,7 @@ function commitRows(
         database.images.remove(image.id);
         database.images.insert(row);
       }
-      const tags = tagsOf(image);
+      const tags = tagsOf(context, image);
       for (const tag of tags) {
         database.tags.set(tag);
       }
@@ -183,12 +183,13 @@ function commitRows(
   return committed.unused;
 }
 
-function tagsOf({ id, names }: NewImage & { id: string }): TagRow[] {
-  return names.map((name) => ({
-    repository: canonicalRepository(name),
-    tag: name.tag ?? 'latest',
-    imageId: id,
-  }));
+/** A name that means the image already goes on meaning the list that it is in: what is beside it is not lost. */
+function tagsOf({ index }: ImageContext, { id, names }: NewImage & { id: string }): TagRow[] {
+  return names.map((name) => {
+    const known = index.tag({ ...name, tag: name.tag ?? 'latest' });
+    const row = { repository: canonicalRepository(name), tag: name.tag ?? 'latest', imageId: id };
+    return known?.imageId === id ? known : row;
+  });
 }
 
 function eventsOf(image: NewImage & { id: string }, row: ImageRow, tags: readonly TagRow[]): EventDraft[] {

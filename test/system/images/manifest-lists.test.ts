@@ -201,6 +201,9 @@ describeEngine(
       expect(alone).not.toBe(digest);
       expect((await inspect(`${name}@${alone}`)).Architecture).toBe('arm64');
       expect(await push('tag=1')).toBe(digest);
+      // What is here beside the image that is pulled is not lost.
+      await engine.http.ok('POST', `/images/create?fromImage=${name}&tag=1`);
+      expect(await platforms(`${name}:1`)).toEqual(['arm64', 'attestation', 'amd64', 'attestation']);
       await engine.http.ok('DELETE', `/images/${name}:1`);
       await engine.http.ok('POST', `/images/create?fromImage=${name}&tag=1&platform=linux/arm64`);
       expect((await inspect(`${name}:1`)).Architecture).toBe('arm64');
