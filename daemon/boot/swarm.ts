@@ -58,7 +58,7 @@ export function composeSwarm(
     engine: {
       images: imageNames(engine.registries),
       blobStore: blobStore(config.hubAddress !== '', () => engine.late.hub?.own),
-      imageStore: { platform: hostPlatform(), find: (image) => engine.images.share(image) },
+      imageStore: { platform: hostPlatform(), find: (image, wanted) => engine.images.share(image, wanted) },
       localNetwork: (ref) => {
         const found = engine.networks.lookUp(ref);
         // Of the swarm's own the managers know more.

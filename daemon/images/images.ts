@@ -53,7 +53,7 @@ import { pruneImages } from './remove/prune.ts';
 import { removeImage } from './remove/removal.ts';
 import { nameImage, parseTarget } from './naming.ts';
 import { savedTar } from './save/save.ts';
-import { sharedImage, type SharedImage } from './shared-image.ts';
+import { sharedImage, type SharedImage, type WantedImage } from './shared-image.ts';
 import { Semaphore } from '../base/concurrency/semaphore.ts';
 import { imageFor, ofPlatform } from './platform-asked.ts';
 import { legacyImage, runConfig, toHistory, toInspect } from './wire.ts';
@@ -259,8 +259,8 @@ export class Images {
   }
 
   /** For other engines. Undefined where there is none of that name or id, or not all of it. */
-  share(ref: string): SharedImage | undefined {
-    return sharedImage(this.#context(), ref);
+  share(ref: string, wanted?: WantedImage): SharedImage | undefined {
+    return sharedImage(this.#context(), ref, wanted);
   }
 
   /** Brings an image that other engines have, as a pull of that name would. */

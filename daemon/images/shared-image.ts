@@ -3,6 +3,7 @@ import { hostPlatform } from '../../storage/image/platform.ts';
 import { isEngineError, notFound } from '../base/errors.ts';
 import type { ImageContext } from './context.ts';
 import type { ImageRecord } from './image-index.ts';
+import { ofPlatform } from './platform-asked.ts';
 
 /** An image of this engine, for others to read. */
 export interface SharedImage {
@@ -18,12 +19,23 @@ export interface SharedImage {
   readLayer(position: number): Readable;
 }
 
-/** Undefined for text that names no image, and for one of which layers are lost. */
-export function sharedImage(context: ImageContext, ref: string): SharedImage | undefined {
-  const image = wholeImage(context, ref);
-  if (image === undefined) {
+/** Of several images under a name: the one of an id, or for a platform. */
+export type WantedImage = { id: string } | { os: string; architecture: string };
+
+/**
+ * Undefined for text that names no image, and for one of which layers are lost. Of several under a name the one that is
+ * wanted, else that for this host.
+ */
+export function sharedImage(
+  context: ImageContext,
+  ref: string,
+  wanted?: WantedImage,
+): SharedImage | undefined {
+  const found = wholeImage(context, ref, wanted);
+  if (found === undefined) {
     return undefined;
   }
+  const { image, named } = found;
   const { row, config } = image;
   const host = hostPlatform();
   return {
@@ -31,7 +43,7 @@ export function sharedImage(context: ImageContext, ref: string): SharedImage | u
     // One that says nothing runs here.
     os: config.os === '' ? host.os : config.os,
     architecture: config.architecture === '' ? host.architecture : config.architecture,
-    taggedNano: row.lastTaggedNano ?? 0n,
+    taggedNano: named.row.lastTaggedNano ?? 0n,
     describe: () => ({
       config: row.config,
       layerBytes: row.layerIds.map((id) => context.layers.tarBytes(id)),
@@ -40,9 +52,21 @@ export function sharedImage(context: ImageContext, ref: string): SharedImage | u
   };
 }
 
-function wholeImage({ index }: ImageContext, ref: string): ImageRecord | undefined {
+/** `named`: what the name means without a platform, which knows since when. */
+function wholeImage(
+  { index }: ImageContext,
+  ref: string,
+  wanted: WantedImage | undefined,
+): { image: ImageRecord; named: ImageRecord } | undefined {
   try {
-    return index.findWhole(ref);
+    const named = index.find(ref);
+    const list = index.listNamed(ref);
+    if (wanted !== undefined && 'id' in wanted) {
+      const isListed = list?.images.some(({ imageId }) => imageId === wanted.id) === true;
+      return { image: index.findWhole(isListed ? wanted.id : ref), named };
+    }
+    const meant = wanted && ofPlatform(index, { image: named, list }, wanted);
+    return { image: index.whole(meant ?? named, ref), named };
   } catch (error) {
     if (isEngineError(error)) {
       return undefined;

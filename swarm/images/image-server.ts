@@ -59,10 +59,11 @@ export class ImageServer {
   }
 
   async #find(body: unknown, caller: Caller): Promise<ImageAnswer> {
-    const image = textOf(fieldsOf(body, 'a request'), 'image');
+    const fields = fieldsOf(body, 'a request');
+    const image = textOf(fields, 'image');
     await this.#nodeThatNeeds(image, caller);
     failpoint('swarm.images.find');
-    const stored = this.#deps.store.find(image);
+    const stored = this.#deps.store.find(image, platformOf(fields));
     if (stored === undefined) {
       return {};
     }
@@ -118,7 +119,7 @@ export class ImageServer {
     const fields = fieldsOf(body, 'a request');
     const [image, id] = [textOf(fields, 'image'), textOf(fields, 'id')];
     const node = await this.#nodeThatNeeds(image, caller);
-    const stored = this.#deps.store.find(image);
+    const stored = this.#deps.store.find(image, { id });
     if (stored?.id !== id) {
       throw notFound(`${image.slice(0, NAME_MAX)} is another image by now`);
     }
@@ -144,6 +145,15 @@ export class ImageServer {
       (task) => needsData(task) && state.templateOf(task.record)?.task.ContainerSpec?.Image === image,
     );
   }
+}
+
+function platformOf(fields: ReturnType<typeof fieldsOf>): { os: string; architecture: string } | undefined {
+  const { platform } = fields;
+  if (platform === undefined) {
+    return undefined;
+  }
+  const told = fieldsOf(platform, 'platform');
+  return { os: textOf(told, 'os'), architecture: textOf(told, 'architecture') };
 }
 
 /** Of a size that a message holds. */

@@ -53,7 +53,7 @@ export class ImagesOfManagers implements ManagerImages {
   async #ask(addr: string, image: string, signal: AbortSignal): Promise<Holding | undefined> {
     try {
       failpoint('swarm.images.ask');
-      const query: ImageQuery = { image };
+      const query: ImageQuery = { image, platform: this.#deps.platform };
       const answer = await this.#call(addr, 'images.find', query, {
         signal,
         timeoutMs: limits.swarmImageFindMs,

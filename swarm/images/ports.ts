@@ -4,9 +4,15 @@ import type { Readable } from 'node:stream';
 export interface ImageStore {
   /** What an image must be made for to run on this host. */
   readonly platform: { os: string; architecture: string };
-  /** By what a task calls it. Undefined where there is none, or not all of it. */
-  find(image: string): StoredImage | undefined;
+  /**
+   * By what a task calls it: of several the one that is wanted, else that for this host. Undefined where there is none,
+   * or not all of it.
+   */
+  find(image: string, wanted?: WantedImage): StoredImage | undefined;
 }
+
+/** The one of an id, or for a machine. */
+export type WantedImage = { id: string } | { os: string; architecture: string };
 
 export interface StoredImage {
   /** sha256:... */

@@ -2,6 +2,8 @@
 export interface ImageQuery {
   /** As the task says it: a name, a name with a digest, an id. */
   image: string;
+  /** For which machine, where there are several under the name; one that says nothing gets that for the manager. */
+  platform?: { os: string; architecture: string };
 }
 
 /** What a manager has. */
@@ -20,7 +22,7 @@ export interface ImageAnswer {
 }
 
 /** `images.describe`: of the image that was found; another one under that name by now is not_found. */
-export interface ImageRequest extends ImageQuery {
+export interface ImageRequest extends Pick<ImageQuery, 'image'> {
   id: string;
 }
 

@@ -2,6 +2,8 @@ import { armHere } from '../../support/fakes/failpoints.ts';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { hostPlatform } from '../../../storage/image/platform.ts';
+import { ociArchive } from '../../../storage/image-archives/oci-archive.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ReceivableImage } from '../../../daemon/images/pull/receive.ts';
 import { busyboxImageTar } from '../../support/images/images.ts';
@@ -233,7 +235,51 @@ describe('images from another engine', () => {
     expect(there.images.share('No Reference')).toBeUndefined();
     expect(() => image?.readLayer(2)).toThrow('has no layer 2');
   });
+
+  test('of several images under a name it is the one for a machine, or of an id', async () => {
+    await there.load(await twoPlatforms('web:1'));
+    const image = there.images.share('web:1');
+    const other = there.images.share('web:1', { os: 'linux', architecture: 'riscv64' });
+    expect([image?.architecture, other?.architecture]).toEqual([HOST, 'riscv64']);
+    expect(other?.taggedNano).toBe(image?.taggedNano);
+    expect(there.images.share('web:1', { id: other?.id ?? '' })?.id).toBe(other?.id);
+    expect(there.images.share('web:1', { os: 'linux', architecture: 's390x' })?.id).toBe(image?.id);
+  });
 });
+
+const HOST = hostPlatform().architecture;
+
+/** A layout of two images without files. */
+async function twoPlatforms(name: string): Promise<Buffer> {
+  const none = new Map<string, string>();
+  const images = [HOST, 'riscv64'].map((architecture) => ({
+    config: Buffer.from(
+      JSON.stringify({ os: 'linux', architecture, rootfs: { type: 'layers', diff_ids: [] } }),
+    ),
+    layers: [],
+    compression: 'gzip' as const,
+    isOci: true,
+    platform: { os: 'linux', architecture },
+    isByPlatform: true,
+    annotations: none,
+    descriptorAnnotations: none,
+    statements: () => [],
+  }));
+  const names = [`docker.io/library/${name}`];
+  const group = {
+    images,
+    meant: images[0],
+    names,
+    annotations: none,
+    descriptorAnnotations: none,
+    told: () => undefined,
+  };
+  const written: Buffer[] = [];
+  for await (const piece of ociArchive([group], { hasDockerManifest: true })) {
+    written.push(piece);
+  }
+  return Buffer.concat(written);
+}
 
 async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += 500_000) {

@@ -7,7 +7,7 @@ import { silentLogger } from '../../../../daemon/base/logger.ts';
 import type { Identity } from '../../../../swarm/ca/identity.ts';
 import { ImageServer } from '../../../../swarm/images/image-server.ts';
 import { ImagesOfManagers } from '../../../../swarm/images/images-of-managers.ts';
-import type { StoredImage } from '../../../../swarm/images/ports.ts';
+import type { StoredImage, WantedImage } from '../../../../swarm/images/ports.ts';
 import { put, type Write } from '../../../../swarm/objects/parts.ts';
 import { TaskState } from '../../../../swarm/objects/task-state.ts';
 import { ClusterState } from '../../../../swarm/planner/state/cluster-state.ts';
@@ -52,14 +52,15 @@ class Manager implements AsyncDisposable {
       { address: '127.0.0.1', port: 0 },
     );
     made.addr = `127.0.0.1:${made.server.port}`;
-    const store = { platform: HOST, find: (image: string) => made.find(image) };
+    const store = { platform: HOST, find: made.find.bind(made) };
     made.server.add(new ImageServer({ clock: systemClock, cluster: { state }, store }).methods);
     return made;
   }
 
-  find(image: string): StoredImage | undefined {
+  find(image: string, wanted?: WantedImage): StoredImage | undefined {
     this.asked.push(image);
-    const found = this.images.get(image);
+    const others = this.images.get(`${image} for ${JSON.stringify(wanted)}`);
+    const found = others ?? this.images.get(image);
     const layers = found?.layers ?? [];
     return (
       found && {
@@ -158,6 +159,15 @@ test('find: images for other machines are left out, and managers that say nothin
   await managers[1].server[Symbol.asyncDispose]();
   expect(await node.find('web', never)).toEqual([]);
   managers[1] = await Manager.open(state);
+});
+
+test('find: of several images under a name the one for this machine', async () => {
+  managers[0].images.set('web', { id: 'sha256:a', architecture: 'arm64' });
+  managers[0].images.set(`web for ${JSON.stringify(HOST)}`, { id: 'sha256:b' });
+  managers[0].images.set('web for {"id":"sha256:b"}', { id: 'sha256:b' });
+  const [offer] = await node.find('web', never);
+  expect(offer?.id).toBe('sha256:b');
+  expect((await offer?.describe(never))?.config.toString()).toBe('sha256:b');
 });
 
 test('find: this node itself is not asked, and nobody outside of a swarm', async () => {
