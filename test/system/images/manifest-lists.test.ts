@@ -187,6 +187,20 @@ describeEngine(
       expect(await platforms('two:1')).toEqual(['arm64']);
     });
 
+    test('beside an image alone it is saved as well', async () => {
+      await build('two:1');
+      await build('one:1', { platform: 'linux/amd64' }, [...LINES, 'LABEL one=1']);
+      const alone = (await inspect('one:1', 'manifests=1')).Manifests;
+      const tar = (await engine.http.request('GET', '/images/get?names=two:1&names=one:1')).bytes;
+      await engine.http.ok('DELETE', '/images/two:1');
+      await engine.http.ok('DELETE', '/images/one:1');
+      const { text } = await engine.http.request('POST', '/images/load?quiet=1', { body: tar });
+      expect(text).toContain('Loaded image: two:1');
+      expect(text).toContain('Loaded image: one:1');
+      expect(await platforms('two:1')).toEqual(['arm64', 'amd64']);
+      expect((await inspect('one:1', 'manifests=1')).Manifests).toEqual(alone);
+    });
+
     test('a push gives a registry all of it, or one platform', async () => {
       const name = '127.0.0.1:5000/two';
       await build(`${name}:1`, { ...BOTH, ...SAID });
