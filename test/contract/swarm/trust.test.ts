@@ -256,7 +256,15 @@ needs('root', 'etcd')('trust', () => {
     const { cluster } = one.manager.context;
     const state = cluster.part('nodeState', worker.id)!;
     const before = keysOf(worker);
-    await cluster.commit({ conditions: [], parts: [put('nodeState', { ...state, role: 'manager' })] });
+    const record = cluster.part('node', worker.id)!;
+    await cluster.commit({
+      conditions: [],
+      parts: [
+        // The wish, too: the leader takes a role back that nobody wishes.
+        put('node', { ...record, spec: { ...record.spec, Role: 'manager' } }),
+        put('nodeState', { ...state, role: 'manager' }),
+      ],
+    });
     await expect.poll(() => keysOf(worker) === before, settled).toBe(false);
     await expect.poll(() => roleOf(worker), settled).toBe('active manager');
   });

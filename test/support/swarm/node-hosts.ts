@@ -2,6 +2,8 @@ import type { EngineError } from '../../../daemon/base/errors.ts';
 import { keyOf } from '../../../swarm/objects/keys.ts';
 import { put } from '../../../swarm/objects/parts.ts';
 import type { RootChange } from '../../../swarm/control/ports.ts';
+import { expect } from 'vitest';
+import { waitFor } from '../wait-for.ts';
 import { TestNode } from './test-node.ts';
 
 /** Hosts of one test, all gone after it. */
@@ -26,7 +28,15 @@ export class NodeHosts implements AsyncDisposable {
   async joined(to: TestNode, role: 'worker' | 'manager'): Promise<TestNode> {
     const node = this.make();
     const tokens = await to.manager.context.authority.tokens();
-    await node.node.join({ ...node.addresses, RemoteAddrs: [to.addr], JoinToken: tokens[role] });
+    try {
+      await node.node.join({ ...node.addresses, RemoteAddrs: [to.addr], JoinToken: tokens[role] });
+    } catch (error) {
+      // On a busy machine it may take longer than a client is kept waiting.
+      if (!String(error).includes('will continue in the background')) {
+        throw error;
+      }
+      await waitFor(() => expect(roleOf(node)).toBe(`active ${role}`));
+    }
     return node;
   }
 
