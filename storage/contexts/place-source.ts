@@ -76,10 +76,15 @@ export function requestOf(
       source.kind === 'member'
         ? { kind: 'members', fd: source.fd, members: source.members(name) }
         : { kind: 'tree', view: sourceView ?? view, items: [{ path: source.path, name }] },
-    ...(adjust && { adjustment: { ...adjust, prefix: below === undefined ? name : path } }),
+    ...(adjust &&
+      isAdjusting(adjust) && { adjustment: { ...adjust, prefix: below === undefined ? name : path } }),
   };
 }
 
 function joined(...parts: string[]): string {
   return parts.filter((part) => part !== '').join('/');
+}
+
+function isAdjusting({ exclude, chmod }: Pick<Adjustment, 'exclude' | 'chmod'>): boolean {
+  return exclude.length > 0 || chmod !== '';
 }

@@ -4,6 +4,7 @@ import type { FileTime } from '../../daemon/base/kernel/files/file-status.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { readRange } from '../layers/source.ts';
+import { received } from '../tar/packed-members.ts';
 import { plainMember } from '../tar/plain-member.ts';
 import { storedBytes, TarParser, type TarMember, type TarSink } from '../tar/parser.ts';
 import { AdjustingSink, type Adjustment } from './adjust.ts';
@@ -105,7 +106,7 @@ function placeMembers(
 ): void {
   for (const member of members) {
     refuseCanceled();
-    sink.member({ ...receivedMember(member), ...(mtime && { mtime }) });
+    sink.member({ ...received(member), ...(mtime && { mtime }) });
     const size = storedBytes(member);
     if (size > 0) {
       for (const chunk of readRange({ fd, offset: member.offset, size }, what)) {
@@ -129,16 +130,6 @@ function writeItems(out: TarOut, { view, items }: Extract<PlaceRequest['source']
     }
   }
   out.finish();
-}
-
-/** Between threads a Buffer becomes an Uint8Array. */
-export function receivedMember(member: TarMember): TarMember {
-  return member.attributes.size === 0
-    ? member
-    : {
-        ...member,
-        attributes: new Map([...member.attributes].map(([name, value]) => [name, Buffer.from(value)])),
-      };
 }
 
 /** One that no source has. */

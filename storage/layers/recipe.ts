@@ -99,7 +99,7 @@ export class RecipeWriter {
     if (this.#rawBytes === 0) {
       return;
     }
-    const head = Buffer.alloc(5);
+    const head = Buffer.allocUnsafe(5);
     head[0] = RAW;
     head.writeUInt32LE(this.#rawBytes, 1);
     const pieces = this.#raw;
@@ -214,7 +214,7 @@ function readFully(fd: number, position: number, length: number, options?: { orE
 /** Kind, size and path of a file. */
 function fileHead(kind: number, path: string, size: number): [Buffer, Buffer] {
   const name = Buffer.from(path, 'latin1');
-  const head = Buffer.alloc(13);
+  const head = Buffer.allocUnsafe(13);
   head[0] = kind;
   head.writeBigUInt64LE(BigInt(size), 1);
   head.writeUInt32LE(name.length, 9);

@@ -47,8 +47,8 @@
  *  7. `init` depends on the layers alone, not on a container. It may be made again at any time and goes with its layer.
  *
  * A build has the files already that it makes a layer of: `unpack` then takes them as they are and only writes the
- * recipe (adopt.ts). Of a client's files that are only put on others `compose` makes the layer in one pass (compose).
- * What it makes is in the state `unpacked`.
+ * recipe (adopt.ts). Of a client's files that are only put on others `compose` makes the layer, by two threads where
+ * there are many (compose). What it makes is in the state `unpacked`.
  *
  * What is deleted by which code, and when:
  *

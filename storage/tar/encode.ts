@@ -99,7 +99,8 @@ function paxRecord(key: string, value: Buffer): Buffer {
 
 function ustar(member: WrittenMember, flag: string): Buffer {
   const { name, linkName = '', size = 0, mode, uid, gid, mtime, major = 0, minor = 0 } = member;
-  const block = Buffer.alloc(TAR_BLOCK);
+  // Of the pool, as there is one for each file.
+  const block = Buffer.allocUnsafe(TAR_BLOCK).fill(0);
   block.write(name.slice(0, NAME_BYTES), 0, 'latin1');
   octal(block, 100, 8, mode);
   octal(block, 108, 8, atMost(uid, ID_MAX));
@@ -113,8 +114,8 @@ function ustar(member: WrittenMember, flag: string): Buffer {
   octal(block, 329, 8, atMost(major, ID_MAX));
   octal(block, 337, 8, atMost(minor, ID_MAX));
   let sum = 0;
-  for (const byte of block) {
-    sum += byte;
+  for (let index = 0; index < TAR_BLOCK; index += 1) {
+    sum += block[index] ?? 0;
   }
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
   return block;

@@ -19,6 +19,20 @@ export class Semaphore {
   /** A permit, released when it is disposed. Throws canceled when the signal fires before there is one. */
   async acquire(signal?: AbortSignal): Promise<Disposable> {
     await this.#turn(signal);
+    return this.#permit();
+  }
+
+  /** A permit where there is one now and nobody waits for it. */
+  acquireNow(): Disposable | undefined {
+    if (this.#taken >= this.#max() || this.#line.length > 0) {
+      return undefined;
+    }
+    this.#taken += 1;
+    return this.#permit();
+  }
+
+  /** Of what is taken. */
+  #permit(): Disposable {
     let isHeld = true;
     return {
       [Symbol.dispose]: () => {

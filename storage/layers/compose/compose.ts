@@ -1,20 +1,17 @@
-import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { EngineError, InvariantError, isEngineError } from '../../../daemon/base/errors.ts';
+import { InvariantError, isEngineError } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
-import { freeBytes } from '../../../daemon/base/kernel/files/files.ts';
-import { openRoot } from '../../../daemon/base/kernel/files/safepath.ts';
-import { DiskReserve } from '../../disk-reserve.ts';
-import { encodeHeader, padding, TAR_END } from '../../tar/encode.ts';
 import type { TarMember } from '../../tar/parser.ts';
 import { DIFF, RECIPE } from '../apply.ts';
 import type { AppliedLayer, ApplyControl } from '../apply-request.ts';
-import { LayerApplier } from '../applier.ts';
-import { attributePolicy } from '../attributes.ts';
 import { RecipeWriter } from '../recipe.ts';
 import { LayerTree } from '../tree.ts';
+import { ComposedTar } from './composed-tar.ts';
+import { FileRuns } from './file-runs.ts';
+import type { Helper } from './helper.ts';
 import { LowerFiles } from './lower-files.ts';
+import { makeFiles, refuseCanceled } from './make-files.ts';
 import { planLayer, type ComposedFiles } from './plan.ts';
 import { SourceWindow } from './source-window.ts';
 
@@ -29,19 +26,22 @@ export interface ComposeRequest {
 export type Composed = { kind: 'layer'; layer: AppliedLayer } | { kind: 'unchanged' } | { kind: 'beyond' };
 
 /**
- * Makes a layer of a client's files in one pass: each is read once, and written to its place while the layer's tar,
- * which is stored nowhere, goes through its digest. Runs in a worker: it blocks. Leaves a half-filled directory unless
- * it answers a layer; the caller removes it. Throws `canceled`.
+ * Makes a layer of a client's files: each is written once, to its place. The layer's tar is stored nowhere and only
+ * goes through its digest, meanwhile a helper makes files; then both make what is left. Runs in a worker: it blocks.
+ * Leaves a half-filled directory unless it answers a layer; the caller removes it, when the helper has ended. Throws
+ * `canceled`.
  */
-export function composeLayer({ directory, files }: ComposeRequest, control: ApplyControl): Composed {
+export async function composeLayer(
+  { directory, files }: ComposeRequest,
+  control: ApplyControl,
+  helper?: Helper,
+): Promise<Composed> {
   try {
-    using lower = new LowerFiles(files.view);
-    const members = planLayer(files, lower);
+    const members = planned(files);
     if (members === undefined || members.length === 0) {
       return { kind: members === undefined ? 'beyond' : 'unchanged' };
     }
-    const layer = write({ directory, files }, members, control);
-    return layer === undefined ? { kind: 'beyond' } : { kind: 'layer', layer };
+    return { kind: 'layer', layer: await make({ directory, files }, { members, control, helper }) };
   } catch (error) {
     if (isEngineError(error, 'canceled') || error instanceof InvariantError) {
       throw error;
@@ -51,99 +51,60 @@ export function composeLayer({ directory, files }: ComposeRequest, control: Appl
   }
 }
 
-/** Undefined where a name means more than a file: a whiteout over another member. */
-function write(
-  { directory, files }: ComposeRequest,
-  members: readonly TarMember[],
-  control: ApplyControl,
-): AppliedLayer | undefined {
-  const { what, source } = files;
+function planned(files: ComposedFiles): TarMember[] | undefined {
+  using lower = new LowerFiles(files.view);
+  return planLayer(files, lower);
+}
+
+async function make(
+  { directory, files: { what, source } }: ComposeRequest,
+  {
+    members,
+    control,
+    helper,
+  }: { members: readonly TarMember[]; control: ApplyControl; helper: Helper | undefined },
+): Promise<AppliedLayer> {
   const diff = join(directory, DIFF);
   mkdirSync(diff, { mode: 0o755 });
   failpoint('images.build.compose');
-  using root = openRoot(diff);
   using tree = new LayerTree(diff);
-  const recipeFd = openSync(join(directory, RECIPE), 'wx', 0o600);
+  // So that each thread finds them.
+  for (const member of members.filter(({ type }) => type === 'directory')) {
+    refuseCanceled(control, what);
+    tree.directory(member.name, member);
+  }
+  const files = members.filter(({ type }) => type !== 'directory');
+  const runs = new FileRuns(files);
+  const content = new SourceWindow(source.fd, what);
   try {
-    const recipe = new RecipeWriter(recipeFd);
-    const tar = new WrittenTar(new LayerApplier(tree, recipe, what));
-    const reserve = new DiskReserve(() => freeBytes(root.fd), `${what}: no space left on device`);
-    const content = new SourceWindow(source.fd, what);
-    for (const member of members) {
-      if (control.isCanceled()) {
-        throw new EngineError('canceled', `${what}: canceled`);
-      }
-      reserve.check(tar.bytes);
-      tar.member(member, content.read(member.offset, member.size));
-    }
-    tar.end();
-    recipe.finish(tar.bytes);
-    return tree.replaced
-      ? undefined
-      : { ...tar.result(), implied: [...tree.implied], warnings: tree.warnings };
+    const work = { diff, fd: source.fd, runs, what };
+    helper?.begin(files, work);
+    const facts = writeRecipe(join(directory, RECIPE), members, (member) => {
+      refuseCanceled(control, what);
+      return content.read(member.offset, member.size);
+    });
+    const warnings = makeFiles(work, control);
+    warnings.push(...((await helper?.ended()) ?? []));
+    tree.finish();
+    return { ...facts, implied: [...tree.implied], warnings: [...warnings, ...tree.warnings] };
   } finally {
-    closeSync(recipeFd);
+    runs.end();
   }
 }
 
-/** A tar that becomes a layer while it is written. */
-class WrittenTar {
-  readonly #applier: LayerApplier;
-  readonly #hash = createHash('sha256');
-  bytes = 0;
-
-  constructor(applier: LayerApplier) {
-    this.#applier = applier;
-  }
-
-  member(member: TarMember, content: Iterable<Buffer>): void {
-    this.#raw(headerOf(member));
-    this.#applier.member(member);
-    try {
-      for (const chunk of content) {
-        this.#seen(chunk);
-        this.#applier.data(chunk);
-      }
-    } catch (error) {
-      const { openFile } = this.#applier;
-      if (openFile !== undefined) {
-        closeSync(openFile);
-      }
-      throw error;
+function writeRecipe(
+  path: string,
+  members: readonly TarMember[],
+  contentOf: (member: TarMember) => Iterable<Buffer>,
+): ReturnType<ComposedTar['end']> {
+  const fd = openSync(path, 'wx', 0o600);
+  try {
+    const tar = new ComposedTar(new RecipeWriter(fd));
+    for (const member of members) {
+      tar.member(member, contentOf(member));
     }
-    this.#applier.memberEnd();
-    this.#raw(padding(member.size));
+    return tar.end();
+  } finally {
+    closeSync(fd);
   }
-
-  end(): void {
-    this.#raw(TAR_END);
-    this.#applier.finish();
-  }
-
-  result(): Pick<AppliedLayer, 'diffId' | 'digest' | 'tarBytes' | 'contentBytes'> {
-    const diffId = `sha256:${this.#hash.digest('hex')}`;
-    return { diffId, digest: diffId, tarBytes: this.bytes, contentBytes: this.#applier.contentBytes };
-  }
-
-  #raw(bytes: Buffer): void {
-    this.#seen(bytes);
-    this.#applier.raw(bytes);
-  }
-
-  #seen(bytes: Buffer): void {
-    this.#hash.update(bytes);
-    this.bytes += bytes.length;
-  }
-}
-
-function headerOf(member: TarMember): Buffer {
-  const { type, name, mode, attributes } = member;
-  return encodeHeader({
-    ...member,
-    name: type === 'directory' ? `${name}/` : name,
-    mode: type === 'symlink' ? 0o777 : mode,
-    attributes: new Map(
-      type === 'symlink' ? [] : [...attributes].filter(([key]) => attributePolicy(key) === 'apply'),
-    ),
-  });
 }

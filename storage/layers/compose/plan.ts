@@ -2,10 +2,11 @@ import type { FileStatus } from '../../../daemon/base/kernel/files/file-status.t
 import { AdjustingSink } from '../../files/adjust.ts';
 import { isDifferent } from '../../files/changes.ts';
 import { memberPath } from '../../files/member-path.ts';
-import { plainDirectory, receivedMember, type PlacedMembers, type PlaceRequest } from '../../files/place.ts';
+import { plainDirectory, type PlacedMembers, type PlaceRequest } from '../../files/place.ts';
 import { checkNumbers } from '../../tar/check-numbers.ts';
 import { splitName } from '../../tar/names.ts';
 import type { TarMember, TarSink } from '../../tar/parser.ts';
+import { classifyName } from '../attributes.ts';
 import type { LowerFiles } from './lower-files.ts';
 
 /** Files of a client that are put on layers, as COPY does. */
@@ -14,7 +15,8 @@ export type ComposedFiles = PlaceRequest & { source: PlacedMembers };
 /**
  * What a layer holds that puts files on others: the members that change something, and the directories they lie in, in
  * the order of their names, which are paths. Undefined where something becomes of another kind than it was, or the
- * members are more than files of one name, directories and symbolic links: an overlay settles what becomes of that.
+ * members are more than files of one name, directories and symbolic links, or a name means that a file is gone: an
+ * overlay settles what becomes of that.
  */
 export function planLayer(files: ComposedFiles, lower: LowerFiles): TarMember[] | undefined {
   const members = membersOf(files);
@@ -52,9 +54,11 @@ class Plan {
         return undefined;
       }
     }
-    return [...this.#planned.values()]
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map((each) => this.#timed(each));
+    const planned = [...this.#planned.values()];
+    if (planned.some(({ name }) => classifyName(splitName(name).name).kind !== 'plain')) {
+      return undefined;
+    }
+    return planned.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((each) => this.#timed(each));
   }
 
   /** False where one of them is no directory. */
@@ -142,10 +146,17 @@ function membersOf(files: ComposedFiles): Map<string, TarMember> | undefined {
   };
   directories.forEach((name) => collected.member(plainDirectory(name)));
   const sink = adjustment === undefined ? collected : new AdjustingSink(collected, adjustment);
-  source.members.forEach((member) => sink.member(receivedMember(member)));
+  source.members.forEach((member) => sink.member(member));
   return isPlain ? members : undefined;
 }
 
-function isPlannable({ type, sparse }: TarMember): boolean {
-  return sparse === undefined && (type === 'file' || type === 'directory' || type === 'symlink');
+function isPlannable({ type, sparse, linkName }: TarMember): boolean {
+  return (
+    sparse === undefined &&
+    (type === 'file' || type === 'directory' || (type === 'symlink' && isTarget(linkName)))
+  );
+}
+
+function isTarget(linkName: string): boolean {
+  return linkName !== '' && !linkName.includes('\0');
 }

@@ -4,9 +4,16 @@ import { invariant } from '../../../daemon/base/errors.ts';
 import { runArchiveJob } from '../../files/jobs.ts';
 import { applyLayer } from '../apply.ts';
 import { composeLayer } from '../compose/compose.ts';
+import { help, Helper } from '../compose/helper.ts';
 import { packLayer } from '../pack.ts';
 import { replayLayer } from '../replay.ts';
-import { SharedControl, toFailure, type LayerJob, type LayerReply } from './worker-protocol.ts';
+import {
+  SharedControl,
+  toFailure,
+  unpackRequest,
+  type LayerJob,
+  type LayerReply,
+} from './worker-protocol.ts';
 
 const port = parentPort;
 invariant(port !== null, 'layer-worker.ts runs in a worker thread only');
@@ -21,7 +28,12 @@ async function run(job: LayerJob): Promise<LayerReply> {
     return { kind: 'applied', layer: await applyLayer(job.request, control) };
   }
   if (job.kind === 'compose') {
-    return { kind: 'composed', composed: composeLayer(job.request, control) };
+    using helper = job.helper && new Helper(job.helper);
+    return { kind: 'composed', composed: await composeLayer(unpackRequest(job.request), control, helper) };
+  }
+  if (job.kind === 'help') {
+    await help(job.port, control);
+    return { kind: 'helped' };
   }
   if (job.kind === 'pack') {
     return { kind: 'packed', packed: packLayer(job.request, control) };

@@ -1,13 +1,18 @@
 import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { InvariantError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { AppliedLayer, ApplyRequest } from '../apply-request.ts';
 import type { Composed, ComposeRequest } from '../compose/compose.ts';
 import type { PackedLayer, PackRequest } from '../pack.ts';
 import { streamOf } from './worker-stream.ts';
-import { SharedControl, type LayerJob, type LayerReply } from './worker-protocol.ts';
+import { packRequest, SharedControl, type LayerJob, type LayerReply } from './worker-protocol.ts';
 import { IdleThreads, ThreadPool } from './worker-threads.ts';
+
+/** What is made before a helper knows of it is not worth one. */
+const HELPED_FILES_MIN = 256;
+const HELPED_BYTES_MIN = 16 * 1024 * 1024;
 
 /** Of a job that a thread does at one go. */
 export interface JobOptions {
@@ -43,9 +48,15 @@ export class LayerWorkers implements AsyncDisposable {
     return reply.layer;
   }
 
-  /** Makes a layer of files (compose/compose.ts). A canceled signal stops it within one file. */
+  /**
+   * Makes a layer of files (compose/compose.ts). Where there are many, and a thread has nothing else to do, that one
+   * helps. A canceled signal stops it within one file.
+   */
   async compose(request: ComposeRequest, options: JobOptions = {}): Promise<Composed> {
-    const reply = await this.#run((control) => ({ kind: 'compose', request, control }), options);
+    const reply = await this.#run((control, helping) => {
+      const helper = isWorthHelp(request) ? this.#help(control, helping) : undefined;
+      return { kind: 'compose', request: packRequest(request), control, ...(helper && { helper }) };
+    }, options);
     if (reply.kind !== 'composed') {
       throw new InvariantError(`layer worker answered ${reply.kind} to compose`);
     }
@@ -66,11 +77,30 @@ export class LayerWorkers implements AsyncDisposable {
     return streamOf(this.#readers, (control) => ({ kind: 'replay', directory, diffId, control }));
   }
 
+  /** Answers what leads to a second thread, if there is one; `helping` gets what resolves when that has ended. */
+  #help(control: SharedArrayBuffer, helping: Promise<unknown>[]): MessagePort | undefined {
+    const thread = this.#appliers.acquireNow();
+    if (thread === undefined) {
+      return undefined;
+    }
+    const { port1, port2 } = new MessageChannel();
+    const work = async (): Promise<void> => {
+      try {
+        await thread.run({ kind: 'help', port: port2, control });
+      } finally {
+        this.#appliers.release(thread);
+      }
+    };
+    helping.push(work());
+    return port1;
+  }
+
   async #run(
-    makeJob: (control: SharedArrayBuffer) => LayerJob,
+    makeJob: (control: SharedArrayBuffer, helping: Promise<unknown>[]) => LayerJob,
     { signal, onStart }: JobOptions,
   ): Promise<LayerReply> {
     const control = new SharedControl();
+    const helping: Promise<unknown>[] = [];
     const cancel = (): void => control.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
     const thread = await this.#appliers.acquire();
@@ -79,8 +109,10 @@ export class LayerWorkers implements AsyncDisposable {
         cancel();
       }
       onStart?.(() => control.bytesRead);
-      return await thread.run(makeJob(control.memory));
+      return await thread.run(makeJob(control.memory, helping));
     } finally {
+      // Who is helped is told how that ended; here it is only over.
+      await Promise.allSettled(helping);
       signal?.removeEventListener('abort', cancel);
       this.#appliers.release(thread);
     }
@@ -89,4 +121,11 @@ export class LayerWorkers implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#appliers.close(), this.#readers.close(), this.#idle.close()]);
   }
+}
+
+function isWorthHelp({ files: { source } }: ComposeRequest): boolean {
+  const { members } = source;
+  return (
+    members.length >= HELPED_FILES_MIN || members.reduce((sum, { size }) => sum + size, 0) >= HELPED_BYTES_MIN
+  );
 }

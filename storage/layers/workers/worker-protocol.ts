@@ -1,14 +1,27 @@
+import type { MessagePort } from 'node:worker_threads';
 import { EngineError, errorText, type ErrorCode } from '../../../daemon/base/errors.ts';
 import type { ArchiveJob, ArchiveResult } from '../../files/jobs.ts';
 import type { AppliedLayer, ApplyRequest } from '../apply-request.ts';
 import type { Composed, ComposeRequest } from '../compose/compose.ts';
+import type { ComposedFiles } from '../compose/plan.ts';
+import type { PlacedMembers } from '../../files/place.ts';
+import { packMembers, unpackMembers, type PackedMembers } from '../../tar/packed-members.ts';
 import type { PackedLayer, PackRequest } from '../pack.ts';
+
+/** What a layer is composed of, on its way. */
+export interface PackedRequest extends Pick<ComposeRequest, 'directory'> {
+  files: Omit<ComposedFiles, 'source'> & {
+    source: Omit<PlacedMembers, 'members'> & { members: PackedMembers };
+  };
+}
 
 /** What the main thread asks of a worker; one job at a time. */
 export type LayerJob =
   | { kind: 'archive'; job: ArchiveJob; control: SharedArrayBuffer }
   | { kind: 'apply'; request: ApplyRequest; control: SharedArrayBuffer }
-  | { kind: 'compose'; request: ComposeRequest; control: SharedArrayBuffer }
+  /** `helper` leads to the thread that does `help` with the other end of it. */
+  | { kind: 'compose'; request: PackedRequest; helper?: MessagePort; control: SharedArrayBuffer }
+  | { kind: 'help'; port: MessagePort; control: SharedArrayBuffer }
   | { kind: 'pack'; request: PackRequest; control: SharedArrayBuffer }
   | { kind: 'replay'; directory: string; diffId: string; control: SharedArrayBuffer };
 
@@ -17,6 +30,7 @@ export type LayerReply =
   | { kind: 'chunk'; chunk: Uint8Array }
   | { kind: 'applied'; layer: AppliedLayer }
   | { kind: 'composed'; composed: Composed }
+  | { kind: 'helped' }
   | { kind: 'packed'; packed: PackedLayer }
   | { kind: 'replayed' }
   | { kind: 'archived'; result: ArchiveResult }
@@ -84,4 +98,14 @@ export function toError({ code, message }: Extract<LayerReply, { kind: 'failed' 
 export function toFailure(error: unknown): Extract<LayerReply, { kind: 'failed' }> {
   const code = error instanceof EngineError ? error.code : 'internal';
   return { kind: 'failed', code, message: errorText(error) };
+}
+
+export function packRequest({ directory, files }: ComposeRequest): PackedRequest {
+  const { source } = files;
+  return { directory, files: { ...files, source: { ...source, members: packMembers(source.members) } } };
+}
+
+export function unpackRequest({ directory, files }: PackedRequest): ComposeRequest {
+  const { source } = files;
+  return { directory, files: { ...files, source: { ...source, members: unpackMembers(source.members) } } };
 }

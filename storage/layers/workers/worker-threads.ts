@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { Worker, type MessagePort } from 'node:worker_threads';
 import { Semaphore } from '../../../daemon/base/concurrency/semaphore.ts';
 import { internal } from '../../../daemon/base/errors.ts';
 import { returnFreeMemory } from '../../../daemon/base/kernel/processes/malloc.ts';
@@ -77,10 +77,13 @@ export class ThreadPool {
   }
 
   async acquire(): Promise<LayerThread> {
-    const permit = await this.#permits.acquire();
-    const thread = this.#idle.acquire();
-    this.#busy.set(thread, permit);
-    return thread;
+    return this.#take(await this.#permits.acquire());
+  }
+
+  /** Undefined where it would have to be waited for. */
+  acquireNow(): LayerThread | undefined {
+    const permit = this.#permits.acquireNow();
+    return permit && this.#take(permit);
   }
 
   /** The next waiting job gets this thread: of the idle ones the last comes first. */
@@ -89,6 +92,12 @@ export class ThreadPool {
     this.#busy.delete(thread);
     this.#idle.release(thread);
     permit?.[Symbol.dispose]();
+  }
+
+  #take(permit: Disposable): LayerThread {
+    const thread = this.#idle.acquire();
+    this.#busy.set(thread, permit);
+    return thread;
   }
 
   /** Ends the threads that work. */
@@ -122,11 +131,12 @@ export class LayerThread {
 
   async run(job: LayerJob, onChunk?: (chunk: Uint8Array) => void): Promise<LayerReply> {
     this.isFresh = false;
+    const ports = portsOf(job);
     this.#worker.ref();
     try {
       return await new Promise((resolve, reject) => {
         this.#job = { resolve, reject, onChunk };
-        this.#worker.postMessage(job, []);
+        this.#worker.postMessage(job, ports);
       });
     } finally {
       this.#job = undefined;
@@ -153,6 +163,14 @@ export class LayerThread {
     this.ended = true;
     this.#job?.reject(error);
   }
+}
+
+/** They change hands with the job. */
+function portsOf(job: LayerJob): MessagePort[] {
+  if (job.kind === 'help') {
+    return [job.port];
+  }
+  return job.kind === 'compose' && job.helper !== undefined ? [job.helper] : [];
 }
 
 /** Descriptors are opened by foreign calls, which Node's book-keeping of a worker's descriptors does not see. */

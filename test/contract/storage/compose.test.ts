@@ -16,14 +16,17 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { listAttributes, setAttribute } from '../../../daemon/base/kernel/files/attributes.ts';
 import { openRoot, type OpenFile } from '../../../daemon/base/kernel/files/safepath.ts';
 import type { AppliedLayer } from '../../../storage/layers/apply-request.ts';
 import { applyLayer } from '../../../storage/layers/apply.ts';
 import { composeLayer, type Composed } from '../../../storage/layers/compose/compose.ts';
+import { help, Helper } from '../../../storage/layers/compose/helper.ts';
 import type { ComposedFiles } from '../../../storage/layers/compose/plan.ts';
 import { replayLayer } from '../../../storage/layers/replay.ts';
+import { LayerWorkers } from '../../../storage/layers/workers/layer-workers.ts';
 import { verifyLayer } from '../../../storage/layers/verify.ts';
 import { plainMember } from '../../../storage/tar/plain-member.ts';
 import type { TarMember } from '../../../storage/tar/parser.ts';
@@ -67,17 +70,20 @@ describe('a layer of files that are put on others', () => {
     type: 'symlink',
     linkName,
   });
-  const compose = (members: TarMember[], more: Partial<ComposedFiles> = {}): Composed & { at: string } => {
+  const compose = async (
+    members: TarMember[],
+    more: Partial<ComposedFiles> = {},
+  ): Promise<Composed & { at: string }> => {
     count += 1;
     const at = join(scratch, `layer${count}`);
     mkdirSync(at);
     const view = { root: root.fd, isReadOnly: false, mounts: [], empty: root.fd };
     const files = { view, what: 'build', directories: [], source: { kind: 'members', fd, members }, ...more };
-    return { ...composeLayer({ directory: at, files: files as ComposedFiles }, CONTROL), at };
+    return { ...(await composeLayer({ directory: at, files: files as ComposedFiles }, CONTROL)), at };
   };
 
   test('is what it would be had its tar been unpacked', async () => {
-    const composed = compose([
+    const composed = await compose([
       directory('app/src', 0o750),
       file('app/src/empty', ''),
       file('app/src/program', 'x', {
@@ -116,11 +122,11 @@ describe('a layer of files that are put on others', () => {
     expect(listAttributes(join(composed.at, 'diff/app/src/marked'))).toEqual(['user.mark']);
   });
 
-  test('directories that are there keep what they are, and get a new time where a name is new in them', () => {
+  test('directories that are there keep what they are, and get a new time where a name is new in them', async () => {
     chmodSync(join(lower, 'app'), 0o1777);
     mark(join(lower, 'app'), 'user.own');
     utimesSync(join(lower, 'app'), THEN, THEN);
-    const composed = compose([file('app/new/deep/file', 'x')], { owner: { uid: 3, gid: 4 } });
+    const composed = await compose([file('app/new/deep/file', 'x')], { owner: { uid: 3, gid: 4 } });
     made(composed);
     const at = (name: string): [number, number, number] => {
       const { mode, uid, gid } = lstatSync(join(composed.at, 'diff', name));
@@ -136,14 +142,14 @@ describe('a layer of files that are put on others', () => {
     expect(lstatSync(join(composed.at, 'diff/app')).mtimeMs).toBeGreaterThan(THEN * 1000);
   });
 
-  test('what is there already, with its contents, is not in it', () => {
+  test('what is there already, with its contents, is not in it', async () => {
     write('app/same', 'same');
     write('app/other', 'same size');
     write('app/touched', 'same');
     symlinkSync('target', join(lower, 'app/link'));
     const { mtimeMs } = lstatSync(join(lower, 'app/link'));
     const mtime = { seconds: Math.floor(mtimeMs / 1000), nanoseconds: 0 };
-    const composed = compose([
+    const composed = await compose([
       directory('app'),
       file('app/same', 'same'),
       file('app/other', 'SAME SIZE'),
@@ -154,25 +160,18 @@ describe('a layer of files that are put on others', () => {
     expect(names(composed.at)).toEqual(['app', 'app/link', 'app/other', 'app/touched']);
   });
 
-  test('nothing changes: no layer', () => {
+  test('nothing changes: no layer', async () => {
     write('app/same', 'same');
-    expect(compose([directory('app'), file('app/same', 'same')]).kind).toBe('unchanged');
+    expect((await compose([directory('app'), file('app/same', 'same')])).kind).toBe('unchanged');
   });
 
-  test('members may be left out and have other modes', () => {
+  test('members may be left out and have other modes', async () => {
     const members = [directory('app/a'), file('app/a/kept', 'x'), file('app/a/left', 'x')];
     const adjustment = { prefix: 'app', exclude: ['a/left'], chmod: '700' };
-    const composed = compose(members, { adjustment });
+    const composed = await compose(members, { adjustment });
     made(composed);
     expect(names(composed.at)).toEqual(['app', 'app/a', 'app/a/kept']);
     expect(lstatSync(join(composed.at, 'diff/app/a/kept')).mode & 0o7777).toBe(0o700);
-  });
-
-  test('a name of a whiteout hides what is below, as in every layer', () => {
-    write('app/gone', 'x');
-    const composed = compose([file('app/.wh.gone', '')]);
-    made(composed);
-    expect(lstatSync(join(composed.at, 'diff/app/gone')).isCharacterDevice()).toBe(true);
   });
 
   test.each<[string, () => TarMember[]]>([
@@ -192,23 +191,81 @@ describe('a layer of files that are put on others', () => {
     ['an attribute of the kernel', () => [file('app/a', 'x', { attributes: new Map([[OPAQUE, YES]]) })]],
     ['a file that is cut off', () => [file('app/a', 'x', { size: 2_000_000 })]],
     ['a name that leads out', () => [file('../a', 'x')]],
-    ['a whiteout over a file', () => [file('app/.wh.a', ''), file('app/a', 'x')]],
-  ])('%s is left to an overlay', (_what, members) => {
+    ['a name that means that a file is gone', () => [file('app/.wh.a', '')]],
+    ['a directory in such a name', () => [file('app/.wh.a/b', 'x')]],
+  ])('%s is left to an overlay', async (_what, members) => {
     write('app/there', 'x');
     mkdirSync(join(scratch, 'outside'));
     symlinkSync(join(scratch, 'outside'), join(lower, 'app/link'));
-    expect(compose(members()).kind).toBe('beyond');
+    expect((await compose(members())).kind).toBe('beyond');
     expect(existsSync(join(scratch, 'outside/below'))).toBe(false);
   });
 
-  test('a client that leaves ends it', () => {
+  test('a client that leaves ends it', async () => {
     const view = { root: root.fd, isReadOnly: false, mounts: [], empty: root.fd };
     const source = { kind: 'members', fd, members: [file('app/a', 'x')] } as const;
     const files = { view, what: 'build', directories: [], source };
     const at = mkdtempSync(join(scratch, 'layer-'));
-    expect(() => composeLayer({ directory: at, files }, { ...CONTROL, isCanceled: () => true })).toThrow(
-      'build: canceled',
+    await expect(
+      composeLayer({ directory: at, files }, { ...CONTROL, isCanceled: () => true }),
+    ).rejects.toThrow('build: canceled');
+  });
+
+  test('many files are made by two threads, to the same layer', async () => {
+    const members = Array.from({ length: 700 }, (_, index) => [
+      ...(index % 100 === 0 ? [directory(`app/${index / 100}`)] : []),
+      index % 10 === 0
+        ? link(`app/${Math.floor(index / 100)}/link${index}`, `file${index}`)
+        : file(`app/${Math.floor(index / 100)}/file${index}`, `content ${index}`, { uid: index }),
+    ]).flat();
+    // One that no member is has the time of its making.
+    members.unshift(directory('app'));
+    const alone = await compose(members);
+    await using workers = new LayerWorkers();
+    let threads = 0;
+    const started = (): void => {
+      threads += 1;
+    };
+    process.on('worker', started);
+    const at = mkdtempSync(join(scratch, 'layer-'));
+    const view = { root: root.fd, isReadOnly: false, mounts: [], empty: root.fd };
+    const files = { view, what: 'build', directories: [], source: { kind: 'members', fd, members } } as const;
+    const composed = await workers.compose({ directory: at, files });
+    process.off('worker', started);
+    expect(threads).toBe(2);
+    expect(made(composed)).toEqual(made(alone));
+    const { diffId } = made(composed);
+    const { problems } = await verifyLayer(
+      { directory: at, diffId, lowers: [lower] },
+      join(scratch, 'check'),
     );
+    expect(problems).toEqual([]);
+  });
+
+  test.each([
+    ['fails', { failed: 'no descriptors' }],
+    ['is gone', undefined],
+  ])('a helper that %s: the layer is left to an overlay', async (_what, answer) => {
+    const { port1, port2 } = new MessageChannel();
+    port2.once('message', () => {
+      if (answer !== undefined) {
+        port2.postMessage(answer);
+      }
+      port2.close();
+    });
+    using helper = new Helper(port1);
+    const view = { root: root.fd, isReadOnly: false, mounts: [], empty: root.fd };
+    const source = { kind: 'members', fd, members: [file('app/a', 'x')] } as const;
+    const files = { view, what: 'build', directories: [], source };
+    const at = mkdtempSync(join(scratch, 'layer-'));
+    expect(await composeLayer({ directory: at, files }, CONTROL, helper)).toEqual({ kind: 'beyond' });
+  });
+
+  test('a helper that is not begun ends', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const ended = help(port2, CONTROL);
+    new Helper(port1)[Symbol.dispose]();
+    await ended;
   });
 
   function write(name: string, content: string): void {

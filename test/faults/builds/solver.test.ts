@@ -138,6 +138,37 @@ needs(
     expect((await build(fresh())).code).toBe(0);
   });
 
+  // Enough files that a second thread helps.
+  const many = (dockerfile: string): string => {
+    const folder = `${daemon.paths.root}/context`;
+    mkdirSync(`${folder}/many`, { recursive: true });
+    for (let index = 0; index < 300; index += 1) {
+      writeFileSync(`${folder}/many/${index}`, `${built}`);
+    }
+    return `${dockerfile}\nCOPY many /many`;
+  };
+
+  it('R1: kill -9 while two threads make files of a layer: the next start leaves nothing of it', async () => {
+    await prune();
+    const dockerfile = many(fresh());
+    daemon.arm('images.build.help=sigkill');
+    expect((await build(dockerfile)).code).not.toBe(0);
+    await daemon.ended();
+    daemon.arm('');
+    await daemon.up();
+    await isClean();
+    expect((await build(dockerfile)).err).toContain('naming to docker.io/library/made');
+    await isClean();
+  });
+
+  it('images.build.help fails: the layer is made all the same', async () => {
+    await prune();
+    daemon.arm('images.build.help=errno(EIO)');
+    expect((await build(many(fresh()))).err).toContain('naming to docker.io/library/made');
+    daemon.arm('');
+    await isClean();
+  });
+
   it.each(['images.build.compose', 'images.load.adopt'])(
     '%s fails: the layer is made all the same',
     async (point) => {

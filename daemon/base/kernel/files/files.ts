@@ -60,7 +60,7 @@ export function cString(name: string): Buffer {
 
 /** struct timespec[2]: access and modification time, the same for both. */
 function timespecs(time: FileTime): Buffer {
-  const times = Buffer.alloc(32);
+  const times = Buffer.allocUnsafe(32);
   for (const offset of [0, 16]) {
     times.writeBigInt64LE(BigInt(time.seconds), offset);
     times.writeBigInt64LE(BigInt(time.nanoseconds), offset + 8);

@@ -98,3 +98,15 @@ test('semaphore: a permit that is disposed twice counts once', async () => {
   await settled();
   expect(entered).toBe(false);
 });
+
+test('semaphore: what cannot wait gets a permit where there is one, and not before those that wait', async () => {
+  const semaphore = new Semaphore(1);
+  const permit = semaphore.acquireNow();
+  expect([permit === undefined, semaphore.acquireNow()]).toEqual([false, undefined]);
+  const waiting = semaphore.acquire();
+  permit?.[Symbol.dispose]();
+  expect(semaphore.acquireNow()).toBeUndefined();
+  (await waiting)[Symbol.dispose]();
+  using again = semaphore.acquireNow();
+  expect(again).toBeDefined();
+});
