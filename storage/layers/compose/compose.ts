@@ -46,6 +46,8 @@ export async function composeLayer(
     if (isEngineError(error, 'canceled') || error instanceof InvariantError) {
       throw error;
     }
+    // Where nobody waits any more that is why, in the helper, too.
+    refuseCanceled(control, files.what);
     // Whatever it is, placing the files by an overlay meets it too and says what it is, or does without.
     return { kind: 'beyond' };
   }

@@ -10,9 +10,9 @@ import { streamOf } from './worker-stream.ts';
 import { packRequest, SharedControl, type LayerJob, type LayerReply } from './worker-protocol.ts';
 import { IdleThreads, ThreadPool } from './worker-threads.ts';
 
-/** What is made before a helper knows of it is not worth one. */
-const HELPED_FILES_MIN = 256;
-const HELPED_BYTES_MIN = 16 * 1024 * 1024;
+/** What takes no longer than to start a thread is not worth one. */
+const HELPED_FILES_MIN = 1000;
+const HELPED_BYTES_MIN = 64 * 1024 * 1024;
 
 /** Of a job that a thread does at one go. */
 export interface JobOptions {

@@ -212,7 +212,7 @@ describe('a layer of files that are put on others', () => {
   });
 
   test('many files are made by two threads, to the same layer', async () => {
-    const members = Array.from({ length: 700 }, (_, index) => [
+    const members = Array.from({ length: 1000 }, (_, index) => [
       ...(index % 100 === 0 ? [directory(`app/${index / 100}`)] : []),
       index % 10 === 0
         ? link(`app/${Math.floor(index / 100)}/link${index}`, `file${index}`)

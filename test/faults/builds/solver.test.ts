@@ -142,7 +142,7 @@ needs(
   const many = (dockerfile: string): string => {
     const folder = `${daemon.paths.root}/context`;
     mkdirSync(`${folder}/many`, { recursive: true });
-    for (let index = 0; index < 300; index += 1) {
+    for (let index = 0; index < 1000; index += 1) {
       writeFileSync(`${folder}/many/${index}`, `${built}`);
     }
     return `${dockerfile}\nCOPY many /many`;
