@@ -11,8 +11,7 @@ export const buildkitRoutes: readonly ServedRoute[] = [
     id: 'system.grpc',
     method: 'POST',
     path: '/grpc',
-    partly:
-      "Control and LLBBridge as far as builds of Dockerfiles and clients' graphs need them; no history, no containers",
+    partly: "Control and LLBBridge as far as builds of Dockerfiles and clients' graphs need them",
     handler: (_request, { buildkit }) =>
       Promise.resolve({
         kind: 'h2c',

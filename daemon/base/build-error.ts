@@ -9,9 +9,20 @@ export interface SourcePlace {
   endLine: number;
 }
 
+/** A command that failed, and what its client may look into: names of results for each mount, `''` = none. */
+export interface FailedStep {
+  /** The operation, as BuildKit's clients read it: `{ exec: .. }` of `pb.Op` in JSON. */
+  op: unknown;
+  /** What it stood on. */
+  inputs: readonly string[];
+  /** What had become of that. */
+  mounts: readonly string[];
+}
+
 /** A build failed: what BuildKit's clients show besides the message. */
 export class BuildError extends EngineError {
   readonly source: SourcePlace | undefined;
+  readonly step: FailedStep | undefined;
   /** The step, as progress calls it. */
   readonly vertex: string | undefined;
 
@@ -21,11 +32,17 @@ export class BuildError extends EngineError {
     {
       source,
       vertex,
+      step,
       ...options
-    }: EngineErrorOptions & { source?: SourcePlace | undefined; vertex?: string | undefined },
+    }: EngineErrorOptions & {
+      source?: SourcePlace | undefined;
+      vertex?: string | undefined;
+      step?: FailedStep | undefined;
+    },
   ) {
     super(code, message, options);
     this.source = source;
+    this.step = step;
     this.vertex = vertex;
   }
 }

@@ -54,8 +54,7 @@ export async function composeBuilds(
   const devices = new CdiDevices(config.cdiSpecDirs, log);
   const host = { ...parts, spools, resolveUser: userOf, resolveOwner: ownerOf, devices, temporary };
   const { builder } = config;
-  const clock = systemClock;
-  const table = database.buildRecords;
+  const [clock, table] = [systemClock, database.buildRecords];
   const caches = new CacheMounts({ table, directory, archives, clock, log });
   await caches.sweep();
   const sessions = new Sessions({ clock, log });
@@ -95,6 +94,7 @@ export async function composeBuilds(
     records,
     caches: remoteLayers,
     trees,
+    ops: deps,
     history,
     exports: { ...host, layers, caches: remoteLayers },
     clock,

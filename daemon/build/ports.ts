@@ -1,7 +1,10 @@
 import type { Readable } from 'node:stream';
+import type { BuildProcess } from '../../api/types/build/containers.ts';
 import type { ContainerCreateRequest } from '../../api/types/container.ts';
+import type { ExecCreateRequest } from '../../api/types/exec.ts';
 import type { ProgressMessage, RegistryAuth } from '../../api/types/image.ts';
 import type { Filters } from '../../api/types/requests.ts';
+import type { OpenFile } from '../base/kernel/files/safepath.ts';
 import type { CacheDocument, CachedResult, RemoteLayer } from './cache/exchange/document.ts';
 import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
 import type { Vertex } from './graph/op.ts';
@@ -148,6 +151,33 @@ export interface LayerCommand {
   validExitCodes?: readonly number[];
   /** That of a client, in place of `body`. */
   container?: StepContainer;
+  /** Is given what a command that fails leaves, and has it removed; undefined = it is removed at once. */
+  left?: (left: LeftCommand) => void;
+}
+
+/** What a command that failed has left. */
+export interface LeftCommand {
+  /** What it had made until then. */
+  layers(signal: AbortSignal): Promise<PinnedLayers>;
+  /** `idle` waits for it. */
+  remove(): void;
+}
+
+/** A container on layers whose processes somebody talks to. */
+export interface NewLayerContainer extends Pick<
+  LayerCommand,
+  'layerIds' | 'body' | 'command' | 'files' | 'variables' | 'signal'
+> {}
+
+export interface LayerContainer {
+  /** Its init. */
+  first: BuildProcess;
+  /** A further one. Throws conflict where the first has ended. */
+  exec(request: ExecCreateRequest): Promise<BuildProcess>;
+  /** Its root without what is mounted in it, to be read. */
+  root(): Promise<OpenFile>;
+  /** Ends what runs in it; nothing of it is left. */
+  remove(): Promise<void>;
 }
 
 /** Layers without images: what operations of builds make. Satisfied by the image domain. */
@@ -173,6 +203,8 @@ export interface BuildLayers {
   ): Promise<ImageFacts>;
   /** What a command makes of them. Throws with the command's exit code. Nothing is left once `idle` resolves. */
   run(command: LayerCommand): Promise<PinnedLayers>;
+  /** A container like that of a command. Throws with nothing left. */
+  open(asked: NewLayerContainer): Promise<LayerContainer>;
   /** One more layer; the same where nothing has changed. `files`: what the tar is of, which the layer may take. */
   commit(
     layerIds: readonly number[],

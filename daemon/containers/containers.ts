@@ -25,6 +25,8 @@ import type {
 import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { ContainerStats, ContainerTop } from '../../api/types/container-stats.ts';
 import { connectNetwork, disconnectNetwork } from './verbs/connect.ts';
+import type { ExecCreateRequest } from '../../api/types/exec.ts';
+import type { OpenFile } from '../base/kernel/files/safepath.ts';
 import { limits } from '../base/limits.ts';
 import { measured } from '../base/measured.ts';
 import { KeyedMutex } from '../base/concurrency/mutex.ts';
@@ -35,14 +37,17 @@ import type { ImageUser } from '../images/deps.ts';
 import { attachContainer, resizeContainer } from './verbs/attach.ts';
 import { commitContainer } from './verbs/commit.ts';
 import type { ContainerContext, ContainersDeps } from './context.ts';
+import type { ExecProcess, OwnStdio } from './stdio/process-streams.ts';
 import { createContainer } from './verbs/create.ts';
 import type { CreateOptions } from './verbs/create.ts';
 import { execTarget } from './control/exec-target.ts';
+import { execForEngine } from './control/own-exec.ts';
+import { openOwnStdio } from './control/own-stdio.ts';
 import type { ExecTarget } from '../execs/ports.ts';
 import { HealthMonitors } from './health/health-monitors.ts';
 import { getContainerArchive, putContainerArchive, statContainerPath } from './files/archive.ts';
 import { containerChanges, spoolChanges } from './files/changes.ts';
-import { exportContainer } from './files/export.ts';
+import { exportContainer, openBareRoot } from './files/export.ts';
 import { inspectContainer } from './views/inspect.ts';
 import { killContainer } from './verbs/kill.ts';
 import { listContainers } from './views/list.ts';
@@ -272,6 +277,21 @@ export class Containers implements ContainerPort {
     mountPoints?: Readonly<Record<string, 'directory' | 'file'>>,
   ): Promise<ChangesTar> {
     return spoolChanges(this.#context, this.#context.registry.find(ref), signal, mountPoints);
+  }
+
+  /** The stdio of the next run of a container that keeps no log, for the engine itself. */
+  ownStdio(ref: string, options: { stdin: boolean }): Promise<OwnStdio> {
+    return openOwnStdio(this.#context, this.#context.registry.find(ref), options);
+  }
+
+  /** A further process of which only the engine knows. */
+  ownExec(ref: string, request: ExecCreateRequest): Promise<ExecProcess> {
+    return execForEngine(this.#context, ref, request);
+  }
+
+  /** A container's root without what is mounted in it, to be read. */
+  rootOf(ref: string): Promise<OpenFile> {
+    return openBareRoot(this.#context, this.#context.registry.find(ref));
   }
 
   /** See ExecTargets. */

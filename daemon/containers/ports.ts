@@ -3,13 +3,11 @@
  * by `runtime/*`, `storage/*` and the other domains; `daemon/boot/compose.ts` is where the compiler checks it. The
  * types of the values that go in and out are those of the other side.
  */
-import type { Readable, Writable } from 'node:stream';
 import type { CdiEdits } from '../../runtime/cdi/cdi-spec.ts';
 import type { ExecRequest } from '../../runtime/exec/exec-session.ts';
 import type { LoggedContainer } from '../../runtime/log-drivers/logged-container.ts';
 import type { ContainerExit } from '../../runtime/monitor/exit-watch.ts';
 import type { OomListener } from '../../runtime/monitor/oom-watch.ts';
-import type { OutputChunk } from '../../runtime/monitor/conmon-stdio.ts';
 import type { OverlayLayout } from '../../runtime/mounts/kernel-mounts.ts';
 import type { LaunchRequest } from '../../runtime/runc/launch-request.ts';
 import type { CommandTraits } from '../../runtime/runc/state.ts';
@@ -22,19 +20,9 @@ import type { LiveSandbox, Sandbox, SandboxRequest } from '../networks/sandbox/s
 import type { VolumeCreateOptions, VolumeReservation } from '../volumes/create.ts';
 import type { ContainerControl } from './control/ports.ts';
 import type { NormalLogConfig } from './request/log-config.ts';
+import type { ExecProcess, StdioChannel } from './stdio/process-streams.ts';
 
 // ---------------------------------------------------------------------------------------------- runtime
-
-/** One client's connection to a container's stdio. */
-export interface StdioChannel {
-  /** Ends when the container's output is over. Not pulling it stops reading (after `limits.attachBufferBytesMax`). */
-  output: AsyncIterable<OutputChunk>;
-  /** Resolves when more may be written. */
-  write(data: Buffer): Promise<void>;
-  /** Half-close: the container reads end of input where its stdin mode says so. */
-  endInput(): void;
-  close(): void;
-}
 
 /** Containers as processes: conmon watches, runc creates. Every method is idempotent where it undoes. */
 export interface ContainerRuntime {
@@ -82,20 +70,6 @@ export interface ContainerRuntime {
   readonly control: ContainerControl;
   /** Ids of which anything of ours exists (state, bundle, cgroup): the sweep after a crash asks. */
   leftovers(): Promise<string[]>;
-}
-
-export interface ExecProcess {
-  pid: number;
-  stdin: Writable | null;
-  /** With a terminal everything arrives here. */
-  stdout: Readable;
-  stderr: Readable | null;
-  resize(height: number, width: number): void;
-  /** Exit code once the process ended and its output is drained. */
-  exited: Promise<number>;
-  kill(signal: number): void;
-  /** Kills it with everything it started. Resolves when all have been sent the signal. */
-  killTree(): Promise<void>;
 }
 
 // ---------------------------------------------------------------------------------------------- storage

@@ -3,7 +3,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { errorText } from '../base/errors.ts';
 import { pumpClientInput } from '../base/stdio/client-input.ts';
 import { ClientOutput } from '../base/stdio/client-output.ts';
-import type { ExecProcess } from '../containers/ports.ts';
+import type { ExecProcess } from '../containers/stdio/process-streams.ts';
 import type { ExecsDeps } from './deps.ts';
 import { execEvent } from './instance.ts';
 import type { ExecInstance } from './instance.ts';

@@ -1,7 +1,7 @@
 import type { ExecCreateRequest, ExecInspect } from '../../api/types/exec.ts';
 import type { OciProcess } from '../../runtime/runc/spec-types.ts';
 import { unreachable } from '../base/errors.ts';
-import type { ExecProcess } from '../containers/ports.ts';
+import type { ExecProcess } from '../containers/stdio/process-streams.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 import type { ExecTarget } from './ports.ts';
 

@@ -1,6 +1,6 @@
 import { EngineError } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
-import type { ExecProcess } from '../containers/ports.ts';
+import type { ExecProcess } from '../containers/stdio/process-streams.ts';
 import type { ExecsDeps } from './deps.ts';
 import { execEvent } from './instance.ts';
 import type { ExecInstance } from './instance.ts';

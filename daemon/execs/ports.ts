@@ -1,7 +1,7 @@
 import type { ExecCreateRequest } from '../../api/types/exec.ts';
 import type { ExecRequest } from '../../runtime/exec/exec-session.ts';
 import type { OciProcess } from '../../runtime/runc/spec-types.ts';
-import type { ExecProcess } from '../containers/ports.ts';
+import type { ExecProcess } from '../containers/stdio/process-streams.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 
 /** What exec needs of the containers; `daemon/containers` satisfies it. */

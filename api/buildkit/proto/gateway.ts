@@ -75,15 +75,22 @@ export const readFileRequest = message({
   ref: field(1, text),
   path: field(2, text),
   range: optional(3, nested(fileRange)),
+  /** Of a container: its position among those that were asked for. */
+  mountIndex: field(4, number),
 });
 export const readFileResponse = message({ data: field(1, bytes) });
 export const readDirRequest = message({
   ref: field(1, text),
   path: field(2, text),
   includePattern: field(3, text),
+  mountIndex: field(4, number),
 });
 export const readDirResponse = message({ entries: repeated(1, nested(stat)) });
-export const statFileRequest = message({ ref: field(1, text), path: field(2, text) });
+export const statFileRequest = message({
+  ref: field(1, text),
+  path: field(2, text),
+  mountIndex: field(3, number),
+});
 export const statFileResponse = message({ stat: optional(1, nested(stat)) });
 export const evaluateRequest = message({ ref: field(1, text) });
 /** As it is told, but that it goes to nobody yet. */

@@ -2,6 +2,7 @@ import {
   BuildError,
   DeniedSourceError,
   UnsupportedError,
+  type FailedStep,
   type SourcePlace,
 } from '../../../daemon/base/build-error.ts';
 import { EngineError, type ErrorCode } from '../../../daemon/base/errors.ts';
@@ -57,13 +58,14 @@ export function buildkitStatus(error: unknown): RpcStatus {
   if (!(error instanceof BuildError)) {
     return { ...status, details: denied };
   }
-  const { source, vertex } = error;
+  const { source, vertex, step } = error;
   return {
     ...status,
     details: [
       ...denied,
       ...(vertex === undefined ? [] : [detail('Vertex', { digest: vertex })]),
       ...(source === undefined ? [] : [detail('Source', sourceOf(source))]),
+      ...(step === undefined ? [] : [detail('Solve', solveOf(step))]),
     ],
   };
 }
@@ -83,6 +85,10 @@ function deniedDetails(error: unknown): StatusDetail[] {
 const DENY = 1;
 const DETAILS = { request: 'Subrequest', capability: 'FrontendCap' } as const;
 
+function solveOf({ op, inputs, mounts }: FailedStep): object {
+  return { inputIDs: inputs, mountIDs: mounts, op };
+}
+
 function sourceOf({ filename, data, line, endLine }: SourcePlace): object {
   return {
     info: {
@@ -98,6 +104,12 @@ function sourceOf({ filename, data, line, endLine }: SourcePlace): object {
       return { start: at, end: at };
     }),
   };
+}
+
+/** Of a process that has ended with another code than 0. */
+export function exitDetail(code: number): StatusDetail {
+  const value = Buffer.from(JSON.stringify({ Code: code }));
+  return { typeUrl: 'github.com/moby/buildkit/gatewayapi.ExitMessage+json', value };
 }
 
 function detail(name: string, value: object): StatusDetail {

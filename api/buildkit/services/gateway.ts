@@ -12,6 +12,7 @@ import type { RpcMethod } from '../rpc/server.ts';
 import { workerMessage } from './control.ts';
 import { asBuild, ReturnedError } from './errors.ts';
 import { buildOf } from './build-id.ts';
+import { containerMethods } from './containers/containers.ts';
 import { definitionOf, inputsOf } from './definition.ts';
 import { unary } from './method.ts';
 import { sourceMethods } from './sources.ts';
@@ -25,6 +26,12 @@ const FRONTEND_CAPS = [
   'frontend.caps',
   'frontend.inputs',
   'gateway.evaluate',
+  'gateway.exec',
+  'gateway.exec.extrahosts',
+  'gateway.exec.filesystem',
+  'gateway.exec.secretenv',
+  'gateway.exec.signals',
+  'gateway.solve.evaluate',
   'gateway.warnings',
   'proto.refarray',
   'readdir',
@@ -104,6 +111,7 @@ export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
     ],
     ...resultMethods(port),
     ...sourceMethods(port),
+    ...containerMethods(port),
   ];
   return methods.map(([name, method]) => [`/moby.buildkit.v1.frontend.LLBBridge/${name}`, method]);
 }

@@ -1,6 +1,4 @@
 import type { BuildkitPort } from '../../types/build/ports.ts';
-import type { SentStat } from '../../types/build/session.ts';
-import type { Sparse } from '../../../daemon/base/wire/protobuf.ts';
 import { empty } from '../proto/common.ts';
 import {
   evaluateRequest,
@@ -14,14 +12,13 @@ import {
   statFileRequest,
   statFileResponse,
 } from '../proto/gateway.ts';
-import type { StatMessage } from '../proto/session.ts';
 import type { RpcMethod } from '../rpc/server.ts';
-import { goMode } from '../session/go-mode.ts';
 import { buildOf } from './build-id.ts';
 import { messageOf } from './definition.ts';
 import { asBuild } from './errors.ts';
 import { unary } from './method.ts';
 import { policyOf } from './source-policy.ts';
+import { statMessage } from './stat.ts';
 
 /**
  * What a frontend asks of images and of results that it has had solved. Results are there when `Solve` answers, or have
@@ -85,17 +82,4 @@ export function resultMethods(port: BuildkitPort): [string, RpcMethod][] {
       }),
     ],
   ];
-}
-
-function statMessage(stat: SentStat): Sparse<StatMessage> {
-  const { path, uid, gid, size, mtime, linkName } = stat;
-  return {
-    path: Buffer.from(path, 'latin1'),
-    mode: goMode(stat),
-    uid,
-    gid,
-    size,
-    modTime: mtime,
-    linkName: Buffer.from(linkName, 'latin1'),
-  };
 }

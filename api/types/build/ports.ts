@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { BuildContainersPort } from './containers.ts';
 import type { BuildDefinition } from './definition.ts';
 import type { HistoryPort } from './history.ts';
 import type { AskedOutput, BuildSession, SentStat } from './session.ts';
@@ -164,6 +165,7 @@ export interface BuildkitPort {
    */
   status(ref: string, signal: AbortSignal): AsyncIterable<BuildUpdate | Buffer>;
   readonly history: HistoryPort;
+  readonly containers: BuildContainersPort;
   /** Throws not_found where there is no such build, nor comes soon. */
   ping(ref: string, signal: AbortSignal): Promise<void>;
   solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult>;

@@ -84,6 +84,15 @@ export const buildkitLimits = {
   llbActionsMax: 1_000,
   /** Mounts of one command: each is an overlay of its own. */
   llbMountsMax: 256,
+  /** Containers that the client of one build has at a time, and processes in one of them. */
+  buildContainersMax: 64,
+  buildContainerProcessesMax: 64,
+  /** Steps of one build that failed and are kept until its end: each is a container at rest. */
+  buildFailedStepsMax: 8,
+  /** Processes that a client starts by one stream, one after the other too: their names are kept. */
+  buildStreamProcessesMax: 10_000,
+  /** Input of one process that it has not read yet; then nothing more is read of what its client sends. */
+  buildProcessInputBytesMax: 1024 * 1024,
   llbReadBytesMax: 15 * 1024 * 1024,
   llbEntriesMax: 100_000,
   /** Lines of one warning of a client, and bytes of all that it warns of in one build. */

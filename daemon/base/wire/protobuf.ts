@@ -25,6 +25,7 @@ interface RawField {
   small: number;
   large: bigint | undefined;
   /** Of wire type 2. */
+  isBytes: boolean;
   bytes: Buffer;
 }
 
@@ -122,6 +123,28 @@ export function repeated<T>(fieldNumber: number, kind: Kind<T>): Field<T[]> {
       return before;
     },
   };
+}
+
+/** Numbers, as proto3 sends them: all in one field; a sender may send them one by one all the same. */
+export function numbers(fieldNumber: number): Field<number[]> {
+  return {
+    number: fieldNumber,
+    empty: () => [],
+    write: (values) =>
+      values.length === 0
+        ? []
+        : written(fieldNumber, bytes, Buffer.concat(values.map((value) => number.write(value)))),
+    read: (before, raw) => [...before, ...(raw.isBytes ? unpacked(raw.bytes) : [number.read(raw)])],
+  };
+}
+
+function unpacked(packed: Buffer): number[] {
+  const all: number[] = [];
+  const reader = new FieldReader(packed);
+  while (reader.nextNumber()) {
+    all.push(number.read(reader));
+  }
+  return all;
 }
 
 /** Undefined where it is absent: an empty message is not. */
@@ -248,6 +271,7 @@ class FieldReader implements RawField {
   number = 0;
   small = 0;
   large: bigint | undefined;
+  isBytes = false;
   bytes: Buffer = NOTHING;
 
   constructor(encoded: Buffer) {
@@ -261,9 +285,11 @@ class FieldReader implements RawField {
       this.number = Math.floor(tag / 8);
       switch (tag % 8) {
         case 0:
+          this.isBytes = false;
           this.#varint();
           return true;
         case 2:
+          this.isBytes = true;
           this.bytes = this.#take(this.#length());
           return true;
         // Fixed numbers: no field that is read is one.
@@ -278,6 +304,15 @@ class FieldReader implements RawField {
       }
     }
     return false;
+  }
+
+  /** One without a tag. False at the end. */
+  nextNumber(): boolean {
+    if (this.#at >= this.#encoded.length) {
+      return false;
+    }
+    this.#varint();
+    return true;
   }
 
   #length(): number {

@@ -59,7 +59,7 @@ export async function scanImage(
     const [bundle] = await solver
       .solve([target], { session: session.id, progress, signal, describe: commandText })
       .catch((error: unknown) => {
-        throw isEngineError(error) ? failure(error, recipe.file, progress) : error;
+        throw isEngineError(error) ? failure(error, recipe.file, { progress }) : error;
       });
     using _bundle = bundle ?? { [Symbol.dispose]: () => undefined };
     return await readBundle(filesOf(build.trees, bundle));

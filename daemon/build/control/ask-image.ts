@@ -11,7 +11,7 @@ import { convertImage } from '../policy/evaluate.ts';
 import { findImage } from '../ops/image.ts';
 import type { BuildLayers } from '../ports.ts';
 import type { Sessions } from '../session/sessions.ts';
-import type { RunningBuild } from './running-build.ts';
+import type { RunningBuild } from './running/running-build.ts';
 
 /** What images are asked for with. */
 export interface Asking {

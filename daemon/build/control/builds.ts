@@ -18,14 +18,13 @@ import type {
 } from '../../../api/types/build/sources.ts';
 import type { BuildSession, SentStat } from '../../../api/types/build/session.ts';
 import type { BuildDefinition } from '../../../api/types/build/definition.ts';
+import type { BuildContainersPort } from '../../../api/types/build/containers.ts';
 import type { HistoryPort } from '../../../api/types/build/history.ts';
 import type { BuildUpdate, BuildWarning } from '../../../api/types/build/status.ts';
 import { formatPlatform, hostPlatform } from '../../../storage/image/platform.ts';
 import type { Clock } from '../../base/clock.ts';
-import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
-import { EngineError, invalidArgument, notFound, notImplemented } from '../../base/errors.ts';
-import { limits } from '../../base/limits.ts';
+import { EngineError, notImplemented } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { measured } from '../../base/measured.ts';
 import type { BuildLayers, BuiltImage, ClassicSteps } from '../ports.ts';
@@ -33,6 +32,9 @@ import type { Contexts } from '../session/contexts.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { BuildTree } from '../snapshots/tree.ts';
 import type { Solver } from '../solver/solver.ts';
+import { BuildContainers } from '../containers/build-containers.ts';
+import type { FailedSteps } from '../containers/failed-steps.ts';
+import type { GatewayContainerDeps } from '../containers/gateway-container.ts';
 import type { CacheKeeper } from '../cache/keeper.ts';
 import type { Checkouts } from '../cache/checkouts.ts';
 import { AllKept } from '../cache/all-kept.ts';
@@ -45,17 +47,15 @@ import { Uploads, type UploadedBody } from '../context/uploads.ts';
 import { policyOf } from '../llb/ask-policy.ts';
 import { askSource } from '../llb/ask-source.ts';
 import { resultDefinition } from '../llb/result-definition.ts';
-import type { BuildEnd } from '../history/ports.ts';
-import type { BegunBuild, BuildHistory } from '../history/history.ts';
+import type { BuildHistory } from '../history/history.ts';
 import type { HeldTrees } from '../snapshots/held-trees.ts';
 import { buildDockerfile } from './dockerfile.ts';
 import { readCacheExports } from './cache-options.ts';
 import { exportCaches } from './export-caches.ts';
-import { EndedBuilds } from './ended-builds.ts';
 import { readAttestations } from '../attest/asked.ts';
 import type { Attestation } from '../../../storage/image-archives/statement.ts';
 import { exportAll } from '../export/export.ts';
-import { allOf, exportedImages, platformOf, platformsOf } from '../export/exported-image.ts';
+import { allOf, exportedImages, platformsOf } from '../export/exported-image.ts';
 import type { ExportDeps } from '../export/ports.ts';
 import { readOutputs, type Output } from '../export/read-outputs.ts';
 import { refuseOtherEntitlements } from './entitlements.ts';
@@ -63,7 +63,8 @@ import { buildGraph } from '../llb/graph-build.ts';
 import { refusePlatforms } from '../export/refuse-platforms.ts';
 import { scanImage } from '../attest/scan-image.ts';
 import { resultMetadata } from '../llb/result-metadata.ts';
-import { RunningBuild, type BuildFacts } from './running-build.ts';
+import type { RunningBuild } from './running/running-build.ts';
+import { RunningBuilds } from './running/running-builds.ts';
 
 export interface BuildsDeps {
   classic: ClassicSteps;
@@ -78,6 +79,7 @@ export interface BuildsDeps {
   records: RecordCache;
   caches: CacheLayers;
   trees: TreeReader;
+  ops: GatewayContainerDeps;
   exports: ExportDeps;
   history: BuildHistory;
   clock: Clock;
@@ -91,16 +93,17 @@ export interface BuildsDeps {
 export class Builds implements BuildkitPort {
   readonly #deps: BuildsDeps;
   readonly #kept: AllKept;
-  readonly #running = new Map<string, RunningBuild>();
-  readonly #ended: EndedBuilds;
-  readonly #waiting = new Set<() => void>();
+  readonly #running: RunningBuilds;
   readonly #uploads: Uploads;
+  readonly containers: BuildContainersPort;
 
   constructor(deps: BuildsDeps) {
     this.#deps = deps;
     this.#kept = new AllKept(deps);
-    this.#ended = new EndedBuilds(deps.clock);
+    this.#running = new RunningBuilds(deps);
     this.#uploads = new Uploads(deps.clock);
+    const find = this.#running.find.bind(this.#running);
+    this.containers = new BuildContainers({ ...deps, find });
   }
 
   get history(): HistoryPort {
@@ -132,7 +135,7 @@ export class Builds implements BuildkitPort {
       request;
     const begun = { frontend, options: attributes };
     const facts = { ref, session, entitlements, caches, inputs, policies, begun, attestations };
-    return await this.#during(facts, isInternal ? undefined : request, signal, async (running) => {
+    return await this.#running.during(facts, isInternal ? undefined : request, signal, async (running) => {
       if (policySession !== '') {
         running.policy = policyOf({ ...this.#deps, running }, policySession);
       }
@@ -160,36 +163,37 @@ export class Builds implements BuildkitPort {
   }
 
   async *status(ref: string, signal: AbortSignal): AsyncGenerator<BuildUpdate | Buffer> {
-    const known = this.#running.get(ref)?.vertices.log ?? this.#ended.find(ref);
+    const known = this.#running.logOf(ref);
     const stored = known === undefined ? this.#deps.history.log(ref) : undefined;
     if (stored !== undefined) {
       yield* await stored;
       return;
     }
-    const log = known ?? (await this.#find(ref, signal)).vertices.log;
+    const log = known ?? (await this.#running.find(ref, signal)).vertices.log;
     yield* log.read(signal);
   }
 
   async ping(ref: string, signal: AbortSignal): Promise<void> {
-    await this.#find(ref, signal);
+    await this.#running.find(ref, signal);
   }
 
   async solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult> {
-    const running = await this.#find(ref, signal);
+    const running = await this.#running.find(ref, signal);
     // A question that is given up ends alone.
-    return await this.#frontend(running, request, { signal: AbortSignal.any([running.signal, signal]) });
+    const either = AbortSignal.any([running.signal, signal]);
+    return await this.#frontend(running, request, { signal: either, failed: running.failed });
   }
 
   async returnResult(ref: string, outcome: ReturnedOutcome, signal: AbortSignal): Promise<void> {
-    (await this.#find(ref, signal)).return(outcome);
+    (await this.#running.find(ref, signal)).return(outcome);
   }
 
   async warn(ref: string, warning: BuildWarning, signal: AbortSignal): Promise<void> {
-    (await this.#find(ref, signal)).vertices.warn(warning);
+    (await this.#running.find(ref, signal)).vertices.warn(warning);
   }
 
   async inputs(ref: string, signal: AbortSignal): Promise<ReadonlyMap<string, BuildDefinition>> {
-    return (await this.#find(ref, signal)).inputs;
+    return (await this.#running.find(ref, signal)).inputs;
   }
 
   async resolveImage(ref: string, question: ImageQuestion, signal: AbortSignal): Promise<AnsweredImage> {
@@ -205,7 +209,7 @@ export class Builds implements BuildkitPort {
     at: { result: string; path: string; offset: number; length: number },
     signal: AbortSignal,
   ): Promise<Buffer> {
-    return await this.#deps.trees.file((await this.#find(ref, signal)).result(at.result).tree, at);
+    return await this.#deps.trees.file((await this.#running.find(ref, signal)).result(at.result).tree, at);
   }
 
   async statResult(
@@ -213,7 +217,7 @@ export class Builds implements BuildkitPort {
     { result, path }: { result: string; path: string },
     signal: AbortSignal,
   ): Promise<SentStat> {
-    return await this.#deps.trees.stat((await this.#find(ref, signal)).result(result).tree, path);
+    return await this.#deps.trees.stat((await this.#running.find(ref, signal)).result(result).tree, path);
   }
 
   async listResult(
@@ -221,7 +225,7 @@ export class Builds implements BuildkitPort {
     at: { result: string; path: string; pattern: string },
     signal: AbortSignal,
   ): Promise<SentStat[]> {
-    const found = await this.#find(ref, signal);
+    const found = await this.#running.find(ref, signal);
     return await this.#deps.trees.list(found.result(at.result).tree, at);
   }
 
@@ -247,7 +251,7 @@ export class Builds implements BuildkitPort {
     const caches = { exports: [], imports: [] };
     const facts = { ref, session, entitlements: [], policies: [], caches, begun: request, attestations };
     const recorded = { ref, frontend: request.frontend, attributes, exporters: asked, trace: undefined };
-    const image = this.#during(facts, recorded, signal, async (running) => {
+    const image = this.#running.during(facts, recorded, signal, async (running) => {
       begun.resolve(running);
       const upload = async (): Promise<UploadedBody> =>
         context === undefined || context === 'upload'
@@ -278,7 +282,11 @@ export class Builds implements BuildkitPort {
   async #frontend(
     running: RunningBuild,
     request: FrontendRequest,
-    { upload, signal = running.signal }: { upload?: () => Promise<UploadedBody>; signal?: AbortSignal } = {},
+    {
+      upload,
+      signal = running.signal,
+      failed,
+    }: { upload?: () => Promise<UploadedBody>; signal?: AbortSignal; failed?: FailedSteps } = {},
   ): Promise<FrontendResult> {
     const { frontend, options, definition, inputs, cacheImports = [] } = request;
     if (frontend === '' && definition === undefined) {
@@ -305,6 +313,7 @@ export class Builds implements BuildkitPort {
       convert: running.converting(request.policies),
       ...named,
       ...(upload && { upload }),
+      ...(failed && { failed }),
     };
     if (frontend === '' && definition !== undefined) {
       const make = async (): Promise<FrontendResult> =>
@@ -320,7 +329,7 @@ export class Builds implements BuildkitPort {
   }
 
   async #asking(ref: string, signal: AbortSignal): Promise<Asking & BuildsDeps> {
-    const running = await this.#find(ref, signal);
+    const running = await this.#running.find(ref, signal);
     const either = AbortSignal.any([running.signal, signal]);
     const session = await this.#deps.sessions.get(running.session, either);
     return { ...this.#deps, session, running, signal: either };
@@ -391,86 +400,6 @@ export class Builds implements BuildkitPort {
     const session = await this.#deps.sessions.get(id, signal);
     return await exportCaches({ ...this.#deps, session, vertices, signal }, image.cache, asked);
   }
-
-  /** A build is there for as long as its work lasts. `recorded`: what is remembered of it; undefined = nothing. */
-  async #during<T>(
-    facts: BuildFacts,
-    recorded: BegunBuild | undefined,
-    signal: AbortSignal,
-    work: (running: RunningBuild) => Promise<T>,
-  ): Promise<T> {
-    const { ref } = facts;
-    if (ref === '') {
-      throw invalidArgument('the build has no name (Ref)');
-    }
-    if (this.#running.has(ref)) {
-      throw new EngineError('conflict', `build ${ref} is under way already`);
-    }
-    if (this.#running.size >= limits.buildsMax) {
-      throw new EngineError('resource_exhausted', `more than ${limits.buildsMax} builds are under way`);
-    }
-    const running = new RunningBuild(facts, this.#deps.clock);
-    this.#running.set(ref, running);
-    this.#ended.forget(ref);
-    this.#waiting.forEach((tell) => tell());
-    const record = recorded && this.#deps.history.begin(recorded);
-    let failure: { error: unknown } | undefined;
-    const abort = (): void => running.cancel('context canceled');
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) {
-      abort();
-    }
-    try {
-      return await work(running);
-    } catch (error) {
-      failure = { error };
-      throw error;
-    } finally {
-      await this.#deps.layers.idle();
-      signal.removeEventListener('abort', abort);
-      this.#running.delete(ref);
-      running.end();
-      this.#ended.keep(ref, running.vertices.log);
-      this.#deps.keeper.collectSoon();
-      // Clients ask for it as soon as they have their answer.
-      await record?.({ ...endOf(running), ...failure });
-    }
-  }
-
-  /** A build that may only be about to begin: clients ask for it at the same time. */
-  async #find(ref: string, signal: AbortSignal): Promise<RunningBuild> {
-    const begun = withResolvers<undefined>();
-    const tell = (): void => {
-      if (this.#running.has(ref)) {
-        begun.resolve(undefined);
-      }
-    };
-    tell();
-    const giveUp = (): void => begun.resolve(undefined);
-    this.#waiting.add(tell);
-    signal.addEventListener('abort', giveUp);
-    try {
-      await withTimeout(this.#deps.clock, begun.promise, limits.sessionWaitMs);
-    } finally {
-      this.#waiting.delete(tell);
-      signal.removeEventListener('abort', giveUp);
-    }
-    signal.throwIfAborted();
-    const running = this.#running.get(ref);
-    if (running === undefined) {
-      throw notFound(`no such build: ${ref}`);
-    }
-    return running;
-  }
-}
-
-function endOf({ vertices, response, made, asked }: RunningBuild): BuildEnd {
-  const images = made.map(({ config, sources, recipe }) => ({
-    platform: formatPlatform(platformOf(config)),
-    sources,
-    recipe,
-  }));
-  return { updates: vertices.log.updates, response, asked, images };
 }
 
 /** Throws forbidden for what the daemon's configuration does not let builds have. */

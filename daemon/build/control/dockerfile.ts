@@ -3,6 +3,7 @@ import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { BuildError, UnsupportedError } from '../../base/build-error.ts';
 import { invariant, isEngineError, notImplemented, type EngineError } from '../../base/errors.ts';
+import type { FailedSteps } from '../containers/failed-steps.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import { parseReadable } from '../../base/dockerfile/parse.ts';
 import { BUILDKIT } from '../frontend/dialect.ts';
@@ -49,6 +50,8 @@ export interface DockerfileBuild extends ContextLoading {
   records: RecordCache;
   cacheExports: readonly CacheExport[];
   cacheImports: readonly NamedCache[];
+  /** Keeps what failed for a client that may look into it; undefined = nobody does. */
+  failed?: FailedSteps;
 }
 
 /** What comes of it: an image, or an answer to what a client asked instead of a build. */
@@ -266,7 +269,7 @@ async function solveGraph(
     const how = { progress, describe: commandText, imports, isInline, warn, beside };
     solved = await solveCached(build, chain, how);
   } catch (error) {
-    throw isEngineError(error) ? failure(error, definition, progress) : error;
+    throw isEngineError(error) ? failure(error, definition, { progress, ...build }) : error;
   }
   const { trees, sources, cache, inlineCache, held } = solved;
   const steps = stepsOf(chain, trees);
@@ -314,14 +317,15 @@ export function stepsOf(
 export function failure(
   error: EngineError,
   { name, text }: Pick<Definition, 'name' | 'text'>,
-  progress: VertexProgress,
+  { progress, failed }: { progress: VertexProgress; failed?: FailedSteps },
 ): BuildError {
   const said = commandText(error) ?? error.message;
   // The step says it without these words, as with BuildKit.
   const message = said.startsWith('failed to calculate checksum')
     ? `failed to compute cache key: ${said}`
     : said;
-  return new BuildError(error.code, message, { cause: error, ...progress.failure(name, text) });
+  const step = failed?.describe(error);
+  return new BuildError(error.code, message, { cause: error, step, ...progress.failure(name, text) });
 }
 
 /** The error of a Dockerfile, with the lines that it names. */

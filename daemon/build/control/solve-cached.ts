@@ -3,6 +3,7 @@ import { writeInlineCache } from '../cache/exchange/document.ts';
 import { Gathered, mapLayers } from '../cache/exchange/gathered.ts';
 import type { CacheLayers } from '../cache/exchange/ports.ts';
 import type { RecordCache } from '../cache/records.ts';
+import type { FailedSteps } from '../containers/failed-steps.ts';
 import type { Vertex } from '../graph/op.ts';
 import type { UsedSource } from '../graph/used-source.ts';
 import type { BuildLayers, BuiltCache } from '../ports.ts';
@@ -22,6 +23,7 @@ interface Solving {
   vertices: Vertices;
   cacheExports: readonly CacheExport[];
   signal: AbortSignal;
+  failed?: FailedSteps;
 }
 
 /** What was solved, held until it is disposed of. */
@@ -61,6 +63,7 @@ export async function solveCached(
     describe: asked.describe,
     signal,
     used: (source) => sources.push(source),
+    ...(build.failed && { failed: (error: unknown) => build.failed?.add(error) }),
     ...(open.imports && { imports: open.imports }),
     ...(gathered && { keyed: gathered.keyed }),
   });

@@ -37,7 +37,7 @@ export async function buildGraph(build: DockerfileBuild, definition: BuildDefini
     beside: [],
     warn,
   }).catch((error: unknown) => {
-    throw isEngineError(error) ? failure(error, source, progress) : error;
+    throw isEngineError(error) ? failure(error, source, { progress, ...build }) : error;
   });
   const { trees, sources, cache, inlineCache, held } = solved;
   const tree = trees.at(-1);

@@ -23,8 +23,12 @@ export class UsedInputs {
     this.all = [at(base)];
   }
 
-  at(input: number): Vertex | undefined {
+  vertexAt(input: number): Vertex | undefined {
     return this.#at(input);
+  }
+
+  isGiven(input: number): boolean {
+    return this.#at(input) !== undefined;
   }
 
   /** The position in `all` of an input of the client's operation. */

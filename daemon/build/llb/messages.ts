@@ -7,6 +7,7 @@ import {
   message,
   nested,
   number,
+  numbers,
   optional,
   repeated,
   text,
@@ -26,7 +27,7 @@ const proxyEnv = message({
 });
 const hostIp = message({ host: field(1, text), ip: field(2, text) });
 const ulimit = message({ name: field(1, text), soft: field(2, number), hard: field(3, number) });
-const meta = message({
+export const commandMeta = message({
   args: repeated(1, text),
   env: repeated(2, text),
   cwd: field(3, text),
@@ -37,7 +38,7 @@ const meta = message({
   ulimit: repeated(9, nested(ulimit)),
   cgroupParent: field(10, text),
   removesStubParents: field(11, flag),
-  validExitCodes: repeated(12, number),
+  validExitCodes: numbers(12),
 });
 
 const secretOption = message({
@@ -47,7 +48,7 @@ const secretOption = message({
   mode: field(4, number),
   isOptional: field(5, flag),
 });
-const mount = message({
+export const mountMessage = message({
   input: field(1, number),
   selector: field(2, text),
   dest: field(3, text),
@@ -58,14 +59,16 @@ const mount = message({
   cache: optional(20, nested(message({ id: field(1, text), sharing: field(2, number) }))),
   secret: optional(21, nested(secretOption)),
   ssh: optional(22, nested(secretOption)),
+  /** Of a container that a client asks for: the result that it is of. */
+  resultId: field(23, text),
   contentCache: field(24, number),
 });
-export type MountMessage = ValueOf<typeof mount>;
+export type MountMessage = ValueOf<typeof mountMessage>;
 
 const secretEnv = message({ id: field(1, text), name: field(2, text), isOptional: field(3, flag) });
 const execOp = message({
-  meta: field(1, nested(meta)),
-  mounts: repeated(2, nested(mount)),
+  meta: field(1, nested(commandMeta)),
+  mounts: repeated(2, nested(mountMessage)),
   network: field(3, number),
   security: field(4, number),
   secretEnv: repeated(5, nested(secretEnv)),

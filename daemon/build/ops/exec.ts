@@ -8,6 +8,8 @@ import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
 import type { RunContext } from '../solver/ports.ts';
 import { treeOf } from '../cache/records.ts';
 import { devicesOf } from './exec-devices.ts';
+import { FailedExec, isCommandError } from './failed-exec.ts';
+import type { LeftCommand } from '../ports.ts';
 import { prepareMounts, type ExecMounts } from './exec-mounts.ts';
 import type { OpDeps } from './ports.ts';
 
@@ -32,7 +34,8 @@ export async function runExec(
   await using mounts = await prepareMounts(deps, op, { inputs, context });
   signal.throwIfAborted();
   failpoint('build.ops.exec');
-  const made = await deps.layers.run({
+  let left: LeftCommand | undefined;
+  const command = deps.layers.run({
     layerIds: layersOfTree(inputs[0]),
     body: bodyOf(op, { ...mounts, devices }),
     command: op.argv,
@@ -43,6 +46,10 @@ export async function runExec(
     signal,
     ...(op.validExitCodes && { validExitCodes: op.validExitCodes }),
     ...(container && { container }),
+    ...(container === undefined && context.isLookedInto?.() && { left: (it) => (left = it) }),
+  });
+  const made = await command.catch((error: unknown) => {
+    throw left !== undefined && isCommandError(error) ? new FailedExec(error, { op, inputs, left }) : error;
   });
   const tree = treeOf(made);
   try {
@@ -56,7 +63,8 @@ export async function runExec(
   }
 }
 
-function bodyOf(
+/** What is asked of the container of a command. */
+export function bodyOf(
   op: ExecOp,
   { devices, ...mounts }: Pick<ExecMounts, 'env' | 'tmpfs'> & { devices: readonly string[] },
 ): ContainerCreateRequest {

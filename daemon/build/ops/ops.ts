@@ -38,9 +38,7 @@ export class BuildOps implements SolverOps<BuildTree> {
     if (position === -1) {
       return await this.#run(vertex, inputs, context);
     }
-    // Files that are no layers become one, where something stands on them.
-    const whole = filesWork([undefined, inputs[position]], context);
-    using layer = treeOf(await runFiles(this.#deps, { kind: 'files', actions: [WHOLE] }, whole));
+    using layer = await asLayer(this.#deps, inputs[position], context);
     return await this.run(vertex, inputs.with(position, layer), context);
   }
 
@@ -133,6 +131,16 @@ export class BuildOps implements SolverOps<BuildTree> {
   ): Promise<BuildTree> {
     return treeOf(await this.#deps.layers.stack(layersOfTree(below), layersOfTree(above), signal));
   }
+}
+
+/** Files that are no layers, as one: where something stands on them. */
+export async function asLayer(
+  deps: OpDeps,
+  files: BuildTree | undefined,
+  context: RunContext,
+): Promise<BuildTree> {
+  const work = filesWork([undefined, files], context);
+  return treeOf(await runFiles(deps, { kind: 'files', actions: [WHOLE] }, work));
 }
 
 /** What changes of files are told with; they warn where a command would. */

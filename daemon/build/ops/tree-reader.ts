@@ -2,7 +2,7 @@ import { read } from 'node:fs';
 import { posix } from 'node:path';
 import { promisify } from 'node:util';
 import type { SentStat } from '../../../api/types/build/session.ts';
-import { openReadRoot, type RootMaker } from '../../../storage/contexts/roots.ts';
+import { openReadRoot, ReadRoot, type RootMaker } from '../../../storage/contexts/roots.ts';
 import type { ContextEntry } from '../../../storage/contexts/entries.ts';
 import type { SentContext } from '../../../storage/contexts/sources.ts';
 import { childOf, locate, type PathHandle } from '../../../storage/files/path-handle.ts';
@@ -11,13 +11,17 @@ import { matchPattern } from '../../../storage/references/match.ts';
 import { errnoOf, invalidArgument, notFound } from '../../base/errors.ts';
 import type { FileStatus } from '../../base/kernel/files/file-status.ts';
 import { listNames, readLink, reopen } from '../../base/kernel/files/files.ts';
+import type { OpenFile } from '../../base/kernel/files/safepath.ts';
 import { limits } from '../../base/limits.ts';
 import type { BuildLayers } from '../ports.ts';
-import type { BuildTree } from '../snapshots/tree.ts';
+import { BuildTree } from '../snapshots/tree.ts';
 import { openTree } from './open-tree.ts';
 
 const NANOS_PER_SECOND = 1_000_000_000n;
 const readAt = promisify(read);
+
+/** What is read: a result, `undefined` an empty one, or a directory as it is when it is opened. */
+export type ReadFiles = BuildTree | undefined | { open(): Promise<OpenFile> };
 
 /** Single files of results, for clients that are frontends. Links are followed inside the tree. Throws not_found. */
 export class TreeReader {
@@ -29,14 +33,14 @@ export class TreeReader {
 
   /** `length` 0 = all from `offset` on. Throws invalid_argument where that is too much, or no file. */
   async file(
-    tree: BuildTree | undefined,
+    tree: ReadFiles,
     { path, offset, length }: { path: string; offset: number; length: number },
   ): Promise<Buffer> {
     if (offset < 0 || length < 0) {
       throw invalidArgument(`range of ${path}: ${offset} and ${length} must not be below 0`);
     }
-    if (tree?.content.kind === 'files') {
-      const { context } = tree.content;
+    const context = sentOf(tree);
+    if (context !== undefined) {
       const entry = findSent(context, path);
       if (entry?.member.type !== 'file') {
         throw noFile(path);
@@ -61,27 +65,23 @@ export class TreeReader {
   }
 
   /** `path` of what is answered is its name. */
-  async stat(tree: BuildTree | undefined, path: string): Promise<SentStat> {
+  async stat(tree: ReadFiles, path: string): Promise<SentStat> {
     const name = posix.basename(posix.resolve('/', path));
-    if (tree?.content.kind === 'files') {
-      return sentStat(name, findSent(tree.content.context, path));
+    const context = sentOf(tree);
+    if (context !== undefined) {
+      return sentStat(name, findSent(context, path));
     }
     return await this.#found(tree, path, (found) => Promise.resolve(statOf(name, found)));
   }
 
   /** What is in a directory, in the order of names; `pattern`: only those that match it, `''` = all. */
-  async list(
-    tree: BuildTree | undefined,
-    { path, pattern }: { path: string; pattern: string },
-  ): Promise<SentStat[]> {
-    const all =
-      tree?.content.kind === 'files'
-        ? listSent(tree.content.context, path)
-        : await this.#listLayers(tree, path);
+  async list(tree: ReadFiles, { path, pattern }: { path: string; pattern: string }): Promise<SentStat[]> {
+    const context = sentOf(tree);
+    const all = context === undefined ? await this.#listLayers(tree, path) : listSent(context, path);
     return pattern === '' ? all : all.filter((stat) => matchPattern(pattern, toText(stat.path)));
   }
 
-  async #listLayers(tree: BuildTree | undefined, path: string): Promise<SentStat[]> {
+  async #listLayers(tree: ReadFiles, path: string): Promise<SentStat[]> {
     return await this.#found(tree, path, (found, view) => {
       if (!found.status.isDirectory) {
         throw invalidArgument(`${path}: no directory`);
@@ -97,11 +97,13 @@ export class TreeReader {
   }
 
   async #found<T>(
-    tree: BuildTree | undefined,
+    tree: ReadFiles,
     path: string,
     work: (found: PathHandle, view: FilesView) => Promise<T>,
   ): Promise<T> {
-    await using root = await openReadRoot(this.#deps, openTree(this.#deps, tree));
+    await using root = isTree(tree)
+      ? await openReadRoot(this.#deps, openTree(this.#deps, tree))
+      : new ReadRoot(await tree.open());
     try {
       using found = locate(root.view, toBytes(posix.resolve('/', path)), { followLast: true });
       return await work(found, root.view);
@@ -112,6 +114,14 @@ export class TreeReader {
       throw error;
     }
   }
+}
+
+function isTree(files: ReadFiles): files is BuildTree | undefined {
+  return files === undefined || files instanceof BuildTree;
+}
+
+function sentOf(files: ReadFiles): SentContext | undefined {
+  return files instanceof BuildTree && files.content.kind === 'files' ? files.content.context : undefined;
 }
 
 function findSent({ tree }: SentContext, path: string): ContextEntry | undefined {

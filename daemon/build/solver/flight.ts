@@ -9,6 +9,8 @@ export interface Passenger {
   log(stream: LogStream, bytes: Uint8Array): void;
   work(work: VertexWork): void;
   used(source: UsedSource): void;
+  /** Undefined: it does not look into what failed. */
+  failed?: ((error: unknown) => void) | undefined;
 }
 
 export interface Landed<T extends HeldTree> {
@@ -83,6 +85,7 @@ export class Flight<T extends HeldTree> {
     return {
       signal: this.signal,
       sessions: () => [...this.#passengers.keys()].map(({ session }) => session),
+      isLookedInto: () => [...this.#passengers.keys()].some(({ failed }) => failed !== undefined),
       log: (stream, bytes) => {
         if (this.#saidBytes + bytes.length <= this.#logBytesMax) {
           this.#saidBytes += bytes.length;
@@ -115,11 +118,17 @@ export class Flight<T extends HeldTree> {
     this.#passengers.clear();
   }
 
+  /** Everybody who still waits may hold what the error holds; the caller's own hold is given back. */
   fail(error: unknown): void {
-    for (const passenger of this.#passengers.values()) {
-      passenger.fail(error);
+    for (const [passenger, waiting] of this.#passengers) {
+      passenger.failed?.(error);
+      waiting.fail(error);
     }
     this.#passengers.clear();
+    if (error instanceof Error && Symbol.dispose in error) {
+      // Of those that hold something.
+      (error as Error & Disposable)[Symbol.dispose]();
+    }
   }
 }
 

@@ -40,6 +40,8 @@ export interface RunContext {
   work(work: VertexWork): void;
   /** What a source has turned out to be. */
   used(source: UsedSource): void;
+  /** Somebody wants to look into what a command that fails leaves. */
+  isLookedInto?(): boolean;
 }
 
 /** `isLasting` is false of what no other build can mean: files of a client. */
@@ -129,6 +131,8 @@ export interface SolveRequest<T extends HeldTree = HeldTree> {
   imports?: SolverImports<T>;
   /** Told of each operation, once. */
   keyed?: (vertex: Vertex, keys: VertexKeys) => void;
+  /** Told of what a step failed with, at once: what that holds is given back when all who waited have been told. */
+  failed?: ((error: unknown) => void) | undefined;
   /** Told of each source that counts, at least once. */
   used?: ((source: UsedSource) => void) | undefined;
 }

@@ -313,9 +313,10 @@ export class Solve<T extends HeldTree> {
   }
 
   #passenger(vertex: Vertex): Passenger {
-    const { session } = this.#request;
+    const { session, failed } = this.#request;
     return {
       session,
+      ...(failed && { failed }),
       started: () => this.#telling.started(vertex),
       log: (stream, bytes) => this.#telling.log(vertex, stream, bytes),
       work: (work) => this.#telling.work(vertex, work),

@@ -8,7 +8,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
 import { makeExecProcess } from '../oci/oci-spec.ts';
-import type { ExecProcess } from '../ports.ts';
+import type { ExecProcess } from '../stdio/process-streams.ts';
 import { toTimerMs } from './check.ts';
 import type { HealthCheck } from './check.ts';
 import type { ProbeResult } from './health.ts';

@@ -1,5 +1,5 @@
 import type { LogPosition } from '../../../storage/logs/segments.ts';
-import type { StdioChannel } from '../ports.ts';
+import type { StdioChannel } from './process-streams.ts';
 import type { Wait } from '../state/waiters.ts';
 
 /** A client's connection to one run of a container. */

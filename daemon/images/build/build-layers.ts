@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { BuildLayers, ImageFacts, PinnedLayers } from '../../build/ports.ts';
+import type { BuildLayers, ImageFacts, LeftCommand, PinnedLayers } from '../../build/ports.ts';
 import type { LayerRow } from '../../../storage/database/rows.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { chainIds } from '../../../storage/layers/chain.ts';
@@ -15,8 +14,10 @@ import type { BuilderContext } from './build.ts';
 import { layerBlob } from './layer-blobs.ts';
 import { callByDigest, makeImage, makeImageList } from './make-image.ts';
 import { pushBuilt, type PushImages } from './push-built.ts';
+import { openContainer } from './open-container.ts';
 import { resolveImage } from './resolve-image.ts';
 import { removeContainer, runCommand, type CommandHost } from './run-command.ts';
+import { stepRoot } from './step-root.ts';
 
 /** The layers of the image store for builds that are solved: what their operations make are layers without an image. */
 export function buildLayers(builder: BuilderContext & { push: PushImages }): BuildLayers {
@@ -37,6 +38,7 @@ export function buildLayers(builder: BuilderContext & { push: PushImages }): Bui
     chainNamed: (chainId) => chainOf(images, images.index.layerByChainId(chainId)?.id ?? 0),
     image: (source, options) => findImage(builder, source, options),
     run: (command) => run(builder, command, removals),
+    open: (asked) => openContainer(builder, asked),
     commit: async (layerIds, { tar, files }, signal) =>
       tar.isEmpty ? pinned(layerIds) : await commitLayer(images, layerIds, { tar, files, signal }),
     compose: async (layerIds, files, signal) => await composeLayer(images, layerIds, { files, signal }),
@@ -244,9 +246,7 @@ async function run(
   removals: Set<Promise<void>>,
 ): Promise<PinnedLayers> {
   const { images, containers } = builder;
-  const { layerIds, body, command, files, variables, mountPoints, signal, validExitCodes } = asked;
-  const chainId = layerIds.map((id) => images.index.layer(id)).at(-1)?.chainId ?? '';
-  const name = chainId === '' ? `sha256:${createHash('sha256').digest('hex')}` : chainId;
+  const { layerIds, body, command, mountPoints, signal, validExitCodes } = asked;
   const { container } = asked;
   const host: CommandHost = {
     containers,
@@ -264,12 +264,12 @@ async function run(
       room: () => Promise.resolve(),
     },
   };
-  const root = { id: name, layerIds: [...layerIds], config: {}, os: 'linux', architecture: '' };
-  const step = { root, files, variables };
+  const step = stepRoot(images, asked);
+  const left = (id: string): void => asked.left?.(leftCommand(builder, asked, { id, host, removals }));
   const id = await runCommand(
-    host,
+    { ...host, ...(asked.left && { left }) },
     container === undefined
-      ? { body: { ...body, Image: name }, command, step, ...(validExitCodes && { validExitCodes }) }
+      ? { body: { ...body, Image: step.root.id }, command, step, ...(validExitCodes && { validExitCodes }) }
       : { ...container, command },
   );
   container?.created(id);
@@ -280,11 +280,7 @@ async function run(
   } finally {
     if (host.removes.afterSuccess || tar === undefined) {
       // What stands on the layer need not wait for it.
-      const running: Promise<void> = removeContainer(host, id, { says: container !== undefined }).finally(
-        () => removals.delete(running),
-      );
-      removals.add(running);
-      removal = running;
+      removal = removeSoon(host, id, removals, { says: container !== undefined });
     }
   }
   try {
@@ -298,4 +294,35 @@ async function run(
       await removal;
     }
   }
+}
+
+function removeSoon(
+  host: CommandHost,
+  id: string,
+  removals: Set<Promise<void>>,
+  told: { says: boolean },
+): Promise<void> {
+  const running: Promise<void> = removeContainer(host, id, told).finally(() => removals.delete(running));
+  removals.add(running);
+  return running;
+}
+
+function leftCommand(
+  { images, containers }: BuilderContext,
+  { layerIds, mountPoints }: Parameters<BuildLayers['run']>[0],
+  { id, host, removals }: { id: string; host: CommandHost; removals: Set<Promise<void>> },
+): LeftCommand {
+  return {
+    layers: async (signal) => {
+      await using tar = await containers.layerOf(id, signal, mountPoints);
+      return tar.isEmpty
+        ? { layerIds, pin: images.pins.pin(layerIds) }
+        : await commitLayer(images, layerIds, { tar, signal });
+    },
+    remove: () => {
+      void removeSoon(host, id, removals, { says: false }).catch((error: unknown) => {
+        images.log.error({ container: id, err: error }, 'the container of a step that failed stays');
+      });
+    },
+  };
 }

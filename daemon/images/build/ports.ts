@@ -1,5 +1,7 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { ContainerConfig, ContainerCreateRequest, WaitResponse } from '../../../api/types/container.ts';
+import type { ExecCreateRequest } from '../../../api/types/exec.ts';
+import type { ExecProcess, OwnStdio } from '../../containers/stdio/process-streams.ts';
 import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
@@ -43,8 +45,15 @@ export interface BuildContainers {
     ref: string,
     options: { condition: 'not-running'; signal: AbortSignal },
   ): Promise<{ done: Promise<WaitResponse> }>;
-  kill(ref: string, options: object): Promise<void>;
+  kill(ref: string, options: { signal?: string }): Promise<void>;
+  resize(ref: string, size: { height: number; width: number }): Promise<void>;
   remove(ref: string, options: { volumes: boolean; force: boolean; link: boolean }): Promise<void>;
+  /** Of the next run of a container that keeps no log. */
+  ownStdio(ref: string, options: { stdin: boolean }): Promise<OwnStdio>;
+  /** A further process. Throws as exec does. */
+  ownExec(ref: string, request: ExecCreateRequest): Promise<ExecProcess>;
+  /** A container's root without what is mounted in it, to be read. */
+  rootOf(ref: string): Promise<OpenFile>;
   /** What a container changed of its image's files, as the tar of a layer. */
   layerOf(
     ref: string,

@@ -29,7 +29,7 @@ const NO_PROGRAM =
 const USER_UNKNOWN = /^unable to find (?:user|group) /;
 
 /** A command of BuildKit's builder that could not be started, in its words. */
-function unstarted(
+export function unstarted(
   error: unknown,
   command: readonly string[],
   output: CommandHost['progress']['output'],
@@ -55,6 +55,8 @@ export interface CommandHost {
   keepUntil: AbortSignal;
   /** What the container does not have of what it asked for. */
   warn(text: string): void;
+  /** Takes the container of a command that failed; undefined = it is removed. */
+  left?: (id: string) => void;
 }
 
 /** Answers the container's id once its command has ended well; it is the caller's to remove. */
@@ -96,12 +98,16 @@ export async function runCommand(
     }
     return Id;
   } catch (error) {
-    if (signal.aborted || removes.always) {
+    const thrown =
+      step === undefined
+        ? error
+        : unstarted(error, command, (stream, bytes) => progress.output(stream, bytes));
+    if (build.left !== undefined && !signal.aborted && thrown instanceof CommandFailedError) {
+      build.left(Id);
+    } else if (signal.aborted || removes.always) {
       await removeContainer(build, Id, { says: true });
     }
-    throw step === undefined
-      ? error
-      : unstarted(error, command, (stream, bytes) => progress.output(stream, bytes));
+    throw thrown;
   }
 }
 

@@ -73,4 +73,47 @@ needs(
       await isClean();
     },
   );
+
+  /** A container with mounts, a process in it and a further one, by each of the points; what the second said. */
+  const saidInContainer = async (): Promise<string> => {
+    await using client = await new GraphClient(daemon).open();
+    return await client.build(async (bridge) => {
+      const [root, tree] = [await bridge.solve(busybox), await bridge.solve(scratch([mkfile('/f', 'it')]))];
+      await bridge.container('c', [
+        { dest: '/', resultId: root.ref },
+        { dest: '/in', resultId: tree.ref },
+        { dest: '/secret', type: 1, secret: { id: 'text', mode: 0o400 } },
+      ]);
+      const stream = bridge.processes();
+      await stream.start('p', 'c', 'echo up; sleep 1000');
+      const first = await stream.until('p', ({ out, order }) => out === 'up\n' || order.includes('exit'));
+      const { out, error } = first.error === undefined ? await stream.run('e', 'c', 'cat /in/f') : first;
+      await bridge.release('c');
+      if (error !== undefined) {
+        throw new Error(error);
+      }
+      return out;
+    });
+  };
+  it.each([
+    'build.containers.make',
+    'images.build.container',
+    'containers.stdio.open',
+    'images.build.container.start',
+    'images.build.container.exec',
+    'containers.exec.own',
+    'build.containers.release',
+  ])("R1: kill -9, or a failure, at %s: nothing of a client's container is left", async (point) => {
+    daemon.arm(`${point}=error(told by a test)`);
+    await expect(saidInContainer()).rejects.toThrow('told by a test');
+    await isClean();
+    daemon.arm(`${point}=sigkill`);
+    await expect(saidInContainer()).rejects.toThrow();
+    await daemon.ended();
+    daemon.arm('');
+    await daemon.up();
+    await isClean();
+    expect(await saidInContainer()).toBe('it');
+    await isClean();
+  });
 });

@@ -353,6 +353,14 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       prune: () => Promise.resolve({ CachesDeleted: null, SpaceReclaimed: 0 }),
     },
     buildkit: {
+      containers: {
+        create: nothing,
+        start: () => Promise.reject(new Error('no process starts here')),
+        release: nothing,
+        readFile: () => Promise.resolve(Buffer.alloc(0)),
+        stat: () => Promise.reject(new Error('there are no files')),
+        list: () => Promise.resolve([]),
+      },
       worker: () => ({
         id: ID,
         platforms: [{ os: 'linux', architecture: 'amd64' }],

@@ -17,10 +17,13 @@ import {
   statFileRequest,
   statFileResponse,
 } from '../../../api/buildkit/proto/gateway.ts';
+import { newContainerRequest, releaseContainerRequest } from '../../../api/buildkit/proto/containers.ts';
 import { RpcClient, type RpcConversation } from '../../../api/buildkit/rpc/client.ts';
 import { silentLogger as log } from '../../../daemon/base/logger.ts';
+import { mountMessage } from '../../../daemon/build/llb/messages.ts';
 import type { TestDaemon } from '../engine/daemon.ts';
 import { definitionOf, type Node } from './graphs.ts';
+import { ProcessStream } from './process-stream.ts';
 import { METHODS, SessionServer } from './session-server.ts';
 import { upgrade } from './upgrade.ts';
 
@@ -68,8 +71,10 @@ export class GraphClient implements AsyncDisposable {
     solved.catch(() => undefined /* the same is thrown below */);
     const metadata = new Map([['buildkit-controlapi-buildid', [ref]]]);
     const ask: Ask = (method, asked, given) => this.call(`${BRIDGE}/${method}`, asked, metadata, given);
+    const processes = (): ProcessStream =>
+      new ProcessStream(this.#open().call(`${BRIDGE}/ExecProcess`, { signal, metadata }));
     try {
-      return await work(new Bridge(ref, ask));
+      return await work(new Bridge(ref, ask, processes));
     } finally {
       await ask('Return', returnRequest.encode({ result: {} }));
       await solved;
@@ -137,6 +142,9 @@ export class Updates {
   }
 }
 
+const NO_NETWORK = 2;
+type Mount = Parameters<typeof mountMessage.encode>[0];
+type NewContainer = Parameters<typeof newContainerRequest.encode>[0];
 type Ask = (method: string, request: Buffer, given?: AbortSignal) => Promise<Buffer>;
 
 /** What a frontend may ask. */
@@ -144,10 +152,51 @@ export class Bridge {
   /** Of its build. */
   readonly ref: string;
   readonly ask: Ask;
+  /** A stream for processes in containers. */
+  readonly processes: () => ProcessStream;
 
-  constructor(ref: string, ask: Ask) {
+  constructor(
+    ref: string,
+    ask: Ask,
+    processes = (): ProcessStream => {
+      throw new Error('this bridge has no streams');
+    },
+  ) {
     this.ref = ref;
     this.ask = ask;
+    this.processes = processes;
+  }
+
+  /** A container of this name; a mount is told by its result, its place, and what else is said. */
+  async container(id: string, mounts: readonly Mount[], more: NewContainer = {}): Promise<void> {
+    const encoded = mounts.map((mount) => mountMessage.encode(mount));
+    const request = newContainerRequest.encode({
+      containerId: id,
+      mounts: encoded,
+      network: NO_NETWORK,
+      ...more,
+    });
+    await this.ask('NewContainer', request);
+  }
+
+  /** Of a container, by the position of a mount. */
+  async textIn(ref: string, mountIndex: number, path: string): Promise<string> {
+    const answer = await this.ask('ReadFileContainer', readFileRequest.encode({ ref, mountIndex, path }));
+    return String(readFileResponse.decode(answer).data);
+  }
+
+  async namesIn(ref: string, mountIndex: number, path: string): Promise<string[]> {
+    const answer = await this.ask('ReadDirContainer', readDirRequest.encode({ ref, mountIndex, path }));
+    return readDirResponse.decode(answer).entries.map((entry) => String(entry.path));
+  }
+
+  async modeIn(ref: string, mountIndex: number, path: string): Promise<string> {
+    const answer = await this.ask('StatFileContainer', statFileRequest.encode({ ref, mountIndex, path }));
+    return ((statFileResponse.decode(answer).stat?.mode ?? 0) & 0o777).toString(8);
+  }
+
+  async release(containerId: string): Promise<void> {
+    await this.ask('ReleaseContainer', releaseContainerRequest.encode({ containerId }));
   }
 
   async solve(target: Node): Promise<SolvedTree> {

@@ -104,9 +104,11 @@ export class SessionServer implements AsyncDisposable {
             request.includes('token.example') ? { secret: 'idtokn' } : account,
           );
         }),
-        GetSecret: answer((request) =>
-          request.includes('known') ? Buffer.from([0x0a, 3, 1, 0, 255]) : undefined,
-        ),
+        GetSecret: answer((request) => {
+          const text = request.includes('text') ? Buffer.from('hidden') : undefined;
+          const data = request.includes('known') ? Buffer.from([1, 0, 255]) : text;
+          return data && bytesMessage.encode({ data });
+        }),
         CheckPolicy: answer((request) => {
           const said = this.policy?.(checkPolicyRequest.decode(request));
           return said && checkPolicyResponse.encode(said);

@@ -1,7 +1,8 @@
 import { appendFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import type { ProcessIdentity } from '../../../daemon/base/kernel/processes/process.ts';
-import type { ContainerRuntime, ExecProcess, StdioChannel } from '../../../daemon/containers/ports.ts';
+import type { ContainerRuntime } from '../../../daemon/containers/ports.ts';
+import type { ExecProcess, StdioChannel } from '../../../daemon/containers/stdio/process-streams.ts';
 import type { ExecRequest } from '../../../runtime/exec/exec-session.ts';
 import type { OutputChunk } from '../../../runtime/monitor/conmon-stdio.ts';
 import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';

@@ -20,9 +20,16 @@ const CALLS = [
   ...['Solve', 'Status', 'Prune', 'DiskUsage', 'Session', 'ListenBuildHistory'].map(
     (name) => `${CONTROL}/${name}`,
   ),
-  ...['Solve', 'Return', 'Warn', 'ReadFile', 'ResolveSourceMeta', 'Inputs', 'NewContainer'].map(
-    (name) => `${BRIDGE}/${name}`,
-  ),
+  ...[
+    'Solve',
+    'Return',
+    'Warn',
+    'ReadFile',
+    'ResolveSourceMeta',
+    'Inputs',
+    'NewContainer',
+    'ExecProcess',
+  ].map((name) => `${BRIDGE}/${name}`),
   '/containerd.services.content.v1.Content/Read',
   '/nothing',
 ];

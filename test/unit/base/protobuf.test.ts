@@ -9,6 +9,7 @@ import {
   message,
   nested,
   number,
+  numbers,
   optional,
   repeated,
   text,
@@ -109,4 +110,13 @@ test('codec: a view is the very memory of its message', () => {
   const { data } = viewed.decode(encoded);
   encoded[2] = 7;
   expect(data).toEqual(Buffer.from([7, 255]));
+});
+
+test('codec: numbers come all in one field, as proto3 sends them, or one by one', () => {
+  const counted = message({ codes: numbers(12) });
+  expect(counted.decode(Buffer.from('620403ff0100', 'hex')).codes).toEqual([3, 255, 0]);
+  expect(counted.decode(Buffer.from('6003600560ff01', 'hex')).codes).toEqual([3, 5, 255]);
+  expect(counted.encode({ codes: [3, 255, 0] }).toString('hex')).toBe('620403ff0100');
+  expect(counted.encode({ codes: [] })).toHaveLength(0);
+  expect(() => counted.decode(Buffer.from('620203ff', 'hex'))).toThrow(RangeError);
 });

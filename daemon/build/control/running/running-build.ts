@@ -1,29 +1,32 @@
-import type { BuildDefinition } from '../../../api/types/build/definition.ts';
+import type { BuildDefinition } from '../../../../api/types/build/definition.ts';
 import type {
   FrontendRequest,
   FrontendResult,
   NamedCache,
   ResultRef,
   ReturnedOutcome,
-} from '../../../api/types/build/ports.ts';
-import type { SourcePolicy } from '../../../api/types/build/source-policy.ts';
-import { BuildError } from '../../base/build-error.ts';
-import type { Clock } from '../../base/clock.ts';
-import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
-import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
-import { formatPlatform } from '../../../storage/image/platform.ts';
-import { allOf, platformOf } from '../export/exported-image.ts';
-import type { AskedAttestations, AskedScan } from '../attest/asked.ts';
-import { attestationsOf } from '../attest/attestations.ts';
-import type { Attestation } from '../../../storage/image-archives/statement.ts';
-import { shownAttributes } from '../history/shown-attributes.ts';
-import type { BuiltImage } from '../ports.ts';
-import type { AskedPolicy } from '../policy/asked-policy.ts';
-import { conversionBy } from '../policy/conversion.ts';
-import type { SourceConversion } from '../policy/named-source.ts';
-import type { CacheExport } from './cache-options.ts';
-import { resultMetadata } from '../llb/result-metadata.ts';
-import { Vertices } from './vertices.ts';
+} from '../../../../api/types/build/ports.ts';
+import type { SourcePolicy } from '../../../../api/types/build/source-policy.ts';
+import { BuildError } from '../../../base/build-error.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withResolvers } from '../../../base/concurrency/with-resolvers.ts';
+import { EngineError, invalidArgument, notFound } from '../../../base/errors.ts';
+import { formatPlatform } from '../../../../storage/image/platform.ts';
+import { allOf, platformOf } from '../../export/exported-image.ts';
+import type { AskedAttestations, AskedScan } from '../../attest/asked.ts';
+import { attestationsOf } from '../../attest/attestations.ts';
+import type { Attestation } from '../../../../storage/image-archives/statement.ts';
+import { shownAttributes } from '../../history/shown-attributes.ts';
+import type { BuiltImage } from '../../ports.ts';
+import type { AskedPolicy } from '../../policy/asked-policy.ts';
+import { conversionBy } from '../../policy/conversion.ts';
+import type { SourceConversion } from '../../policy/named-source.ts';
+import { FailedSteps, isOfFailedStep } from '../../containers/failed-steps.ts';
+import { ContainersOfBuild } from '../../containers/containers-of-build.ts';
+import type { BuildTree } from '../../snapshots/tree.ts';
+import type { CacheExport } from '../cache-options.ts';
+import { resultMetadata } from '../../llb/result-metadata.ts';
+import { Vertices } from '../vertices.ts';
 
 /** Caches elsewhere that a build was asked to fill and to look into. */
 export interface BuildCaches {
@@ -49,6 +52,8 @@ export interface BuildFacts {
 /** One build from its beginning to its end: what it reports, what it has made so far, and how it is stopped. */
 export class RunningBuild {
   readonly vertices: Vertices;
+  readonly containers = new ContainersOfBuild();
+  readonly failed = new FailedSteps();
   /** The client's, by its id. */
   readonly session: string;
   /** What the client allows: `network.host`. */
@@ -212,6 +217,13 @@ export class RunningBuild {
       throw notFound(`no such reference: ${reference}`);
     }
     return image;
+  }
+
+  /** Its files, or those of a step that failed; undefined = none. Throws not_found, and what it has failed with. */
+  async tree(reference: string): Promise<BuildTree | undefined> {
+    return isOfFailedStep(reference)
+      ? await this.failed.tree(reference, this.signal)
+      : this.result(reference).tree;
   }
 
   /** Holds something until the build ends. */

@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
-import type { StatusLog } from './status-log.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
+import type { StatusLog } from '../status-log.ts';
 
 /**
  * What builds have reported that have just ended. Clients ask for it beside the build, and one that is all from the
