@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { TestDaemon } from '../support/engine/daemon.ts';
 import { readDatabase } from '../support/storage/database-copy.ts';
-import { migrations } from '../../storage/database/migrations/index.ts';
+import { downgrade } from '../support/storage/downgrade.ts';
 import { describeEngine, onReference } from '../support/engine/engine.ts';
 import { until } from '../support/engine/http.ts';
 import { differences } from '../support/engine/oracle.ts';
@@ -113,7 +112,8 @@ describeEngine('an upgrade', (engine) => {
       const { State } = await engine.inspect(id);
       const newest = schemaOf(file);
       await daemon.stop();
-      downgrade(file);
+      // As of the first release.
+      downgrade(file, 1);
       daemon.launch({ BERTH_FAILPOINTS: `${step}=sigkill@1` });
       await daemon.ended();
       await daemon.up();
@@ -127,36 +127,4 @@ describeEngine('an upgrade', (engine) => {
 
 function schemaOf(file: string): number {
   return readDatabase(file, (connection) => Number(connection.pragma('user_version', { simple: true })));
-}
-
-/** Puts the database back to the schema of the first release, with all that it holds. */
-function downgrade(file: string): void {
-  const [initial] = migrations;
-  const first = new Database(':memory:');
-  first.exec(initial?.sql ?? '');
-  const connection = new Database(file);
-  connection.pragma('foreign_keys = OFF');
-  const old = new Set(tablesOf(first));
-  for (const table of tablesOf(connection)) {
-    if (!old.has(table)) {
-      connection.exec(`DROP TABLE "${table}"`);
-      continue;
-    }
-    const columns = new Set(columnsOf(first, table));
-    for (const column of columnsOf(connection, table).filter((name) => !columns.has(name))) {
-      connection.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
-    }
-  }
-  connection.pragma('user_version = 1');
-  connection.close();
-  first.close();
-}
-
-function tablesOf(connection: Database.Database): string[] {
-  const rows = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
-  return rows.map(String).filter((name) => !name.startsWith('sqlite_'));
-}
-
-function columnsOf(connection: Database.Database, table: string): string[] {
-  return connection.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table).map(String);
 }

@@ -1,11 +1,11 @@
 /** A daemon that starts while its disk takes no changes: what runs must still be seen, stopped and removed. */
 import { rmSync } from 'node:fs';
-import Sqlite from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { Engine, onReference } from '../../support/engine/engine.ts';
 import { until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
 import { differences } from '../../support/engine/oracle.ts';
+import { downgrade } from '../../support/storage/downgrade.ts';
 import { SmallDisk } from '../../support/storage/small-disk.ts';
 
 const OBEDIENT = ['sh', '-c', 'trap "exit 7" TERM; while :; do sleep 0.05; done'];
@@ -75,17 +75,7 @@ needsEngine()('the start of a daemon on a disk that takes no changes', () => {
   test.runIf(!onReference)('R66: full, with a database of an older berthd: the same', async () => {
     await begin();
     await engine.daemon.stop();
-    const database = new Sqlite(`${engine.daemon.paths.dataRoot}/berth.db`);
-    database.exec(
-      'ALTER TABLE image_digests DROP COLUMN is_own; ' +
-        'DROP TABLE build_history_blobs; DROP TABLE build_history; ' +
-        'DROP TABLE build_content_keys; DROP TABLE build_records; ' +
-        'DROP TABLE cluster_events; DROP TABLE cluster_records; ' +
-        'DROP TABLE hub_layers; DROP TABLE hub_deliveries; DROP TABLE hub_records; ' +
-        'DROP TABLE swarm_objects; DROP TABLE volume_makings; ' +
-        'PRAGMA user_version = 5; VACUUM',
-    );
-    database.close();
+    downgrade(`${engine.daemon.paths.dataRoot}/berth.db`, 5);
     disk.fillUp();
     await engine.daemon.up();
     await getRid();
