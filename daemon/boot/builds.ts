@@ -63,7 +63,7 @@ export async function composeBuilds(
   const disk = (): DiskNumbers => diskOf(dataRoot);
   const rules = rulesOf(builder.gc, clock);
   const keeper = new CacheKeeper({ table, layers, caches, clock, log, disk, rules });
-  const [held, remoteLayers] = [new HeldTrees(), images.cacheLayers()];
+  const [held, remoteLayers] = [new HeldTrees(layers), images.cacheLayers()];
   const worker = { id: engineId(database), version: ENGINE_VERSION };
   const deps = { ...host, layers, sessions, contexts, caches, held, remoteLayers, log, workerId: worker.id };
   const records = new RecordCache({ table, layers, checkouts, clock });

@@ -89,6 +89,8 @@ export const buildkitLimits = {
   buildContainerProcessesMax: 64,
   /** Steps of one build that failed and are kept until its end: each is a container at rest. */
   buildFailedStepsMax: 8,
+  /** Results of builds that have ended which others may still name, where something keeps them. */
+  buildResultsEndedMax: 256,
   /** Processes that a client starts by one stream, one after the other too: their names are kept. */
   buildStreamProcessesMax: 10_000,
   /** Input of one process that it has not read yet; then nothing more is read of what its client sends. */

@@ -139,7 +139,7 @@ function resultOf(name: string, input: string, asker: Asker): NamedContext {
 
 function isFilesOf({ held }: Asker, op: Op): boolean {
   return op.kind === 'held'
-    ? held.find(op.id).content.kind === 'files'
+    ? held.content(op.id).kind === 'files'
     : ['local', 'http', 'git'].includes(op.kind);
 }
 

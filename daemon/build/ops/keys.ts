@@ -65,7 +65,7 @@ export class BuildKeys implements SolverKeys {
 
   /** Layers by what they are; other files are this tree's alone. */
   #held({ id }: HeldSource): SourceKey {
-    const { content } = this.#deps.held.find(id);
+    const content = this.#deps.held.content(id);
     return content.kind === 'layers'
       ? { key: this.#keyOfLayers(content.layerIds), isLasting: true }
       : { key: `held ${id}`, isLasting: false };

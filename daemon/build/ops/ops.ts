@@ -62,7 +62,7 @@ export class BuildOps implements SolverOps<BuildTree> {
       case 'git':
         return await runGit(this.#deps, op, context);
       case 'held':
-        return this.#deps.held.find(op.id).hold();
+        return this.#deps.held.hold(op.id);
       case 'files':
         return treeOf(await runFiles(this.#deps, op, filesWork(inputs, context)));
       case 'exec':

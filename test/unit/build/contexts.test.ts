@@ -121,8 +121,14 @@ test('a context by HTTP, and what is none', () => {
   }
 });
 
-test('a result is a graph that its client hands back, and nobody finds it when its build is over', () => {
-  const held = new HeldTrees();
+test('a result is a graph that its client hands back, found after its build as long as its layers are there', () => {
+  const there = new Map([['sha256:c', [7]]]);
+  const pinned: (readonly number[])[] = [];
+  const held = new HeldTrees({
+    chainId: (layerIds) => (layerIds.length === 0 ? '' : 'sha256:c'),
+    chainNamed: (chainId) => there.get(chainId),
+    pin: (layerIds) => ({ layerIds, pin: { [Symbol.dispose]: () => void pinned.push(layerIds) } }),
+  });
   let isReleased = false;
   const tree = new BuildTree({ kind: 'layers', layerIds: [7] }, () => (isReleased = true));
   const kept = held.keep(tree);
@@ -140,10 +146,19 @@ test('a result is a graph that its client hands back, and nobody finds it when i
   };
   const vertex = readGraph({ operations, notes, files: [], places: new Map() }, owner);
   expect(vertex?.op).toEqual({ kind: 'held', id: kept.id });
-  expect(held.find(kept.id)).toBe(tree);
+  const same = held.hold(kept.id);
+  expect(same).toBe(tree);
+  same[Symbol.dispose]();
   kept[Symbol.dispose]();
   expect(isReleased).toBe(true);
-  expect(() => held.find(kept.id)).toThrow('no build that is under way has a result');
+  expect(held.content(kept.id)).toEqual({ kind: 'layers', layerIds: [7] });
+  const again = held.hold(kept.id);
+  expect(pinned).toEqual([]);
+  again[Symbol.dispose]();
+  expect(pinned).toEqual([[7]]);
+  there.clear();
+  expect(() => held.hold(kept.id)).toThrow('no build that is under way has a result');
+  expect(() => held.content('none')).toThrow('no build that is under way has a result');
 });
 
 test('an uploaded context and its build meet, whichever comes first', async () => {
