@@ -39,7 +39,9 @@ export async function exportImage(
     invariant(image !== undefined, 'a result without an image');
     const isOne = images.length === 1;
     const isLinux = images.every(({ platform }) => platform.os === 'linux');
-    const isStored = output.isStored === true || (output.isStored === 'usual' && isLinux);
+    // What the store cannot hold goes to registries alone, where it is to go to some.
+    const isStored =
+      output.isStored === true || (output.isStored === 'usual' && (isLinux || push === 'none'));
     if (isStored && !isLinux) {
       throw invalidArgument('operating system is not supported');
     }
