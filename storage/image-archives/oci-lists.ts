@@ -3,10 +3,11 @@ import {
   allDescriptors,
   INDEX_TYPES,
   MANIFEST_TYPES,
+  readLayers,
   readManifest,
   type Descriptor,
 } from '../image/descriptor.ts';
-import { asObject, asString, optional, parseJson } from '../image/json.ts';
+import { asArray, asObject, asString, asStringMap, optional, parseJson, wrong } from '../image/json.ts';
 import type { Reference } from '../references/reference.ts';
 import type { Archive } from './archive.ts';
 import type { ImagePlan } from './image-plan.ts';
@@ -58,7 +59,10 @@ async function planList(archive: Archive, root: Descriptor): Promise<ListPlan | 
       const about = said.find(
         ({ annotations }) => annotations['vnd.docker.reference.digest'] === descriptor.digest,
       );
-      images.push({ plan, attestations: about === undefined ? [] : await readAbout(archive, about) });
+      images.push({
+        plan,
+        attestations: about === undefined ? [] : await readAbout(archive, about, descriptor.digest),
+      });
     }
   }
   const isList = images.length > 1 || images.some(({ attestations }) => attestations.length > 0);
@@ -83,25 +87,44 @@ async function isWhole(archive: Archive, descriptor: Descriptor): Promise<boolea
 }
 
 /** What a manifest says of an image; other forms than statements (signatures, say) are left. */
-async function readAbout(archive: Archive, descriptor: Descriptor): Promise<Attestation[]> {
+async function readAbout(archive: Archive, descriptor: Descriptor, image: string): Promise<Attestation[]> {
   if (!archive.has(blobName(descriptor))) {
     return [];
   }
-  const { layers } = readManifest(await readDocument(archive, descriptor), descriptor.digest);
-  const statements = layers.filter(
+  const statements = readLayers(await readDocument(archive, descriptor), descriptor.digest).filter(
     (layer) => layer.mediaType === STATEMENT_MEDIA_TYPE && archive.has(blobName(layer)),
   );
+  if (statements.length > limits.attestationsMax) {
+    throw wrong(descriptor.digest, `more than ${limits.attestationsMax} statements about an image`);
+  }
   const said: Attestation[] = [];
   for (const layer of statements) {
-    const where = layer.digest;
-    const bytes = await readBlob(archive, layer, limits.attestationBytesMax);
-    const statement = asObject(parseJson(bytes, where), where);
-    const predicateType =
-      optional(statement['predicateType'], `${where}.predicateType`, asString) ??
-      layer.annotations[PREDICATE_ANNOTATION] ??
-      '';
-    const predicate = Buffer.from(JSON.stringify(statement['predicate'] ?? {}));
-    said.push({ predicateType, predicate, fileName: '', isInlineOnly: false });
+    said.push(readStatement(await readBlob(archive, layer, limits.attestationBytesMax), layer, image));
   }
   return said;
+}
+
+function readStatement(
+  bytes: Buffer,
+  { digest: where, annotations }: Descriptor,
+  image: string,
+): Attestation {
+  const statement = asObject(parseJson(bytes, where), where);
+  const predicateType =
+    optional(statement['predicateType'], `${where}.predicateType`, asString) ??
+    annotations[PREDICATE_ANNOTATION] ??
+    '';
+  const predicate = Buffer.from(JSON.stringify(statement['predicate'] ?? {}));
+  const subjects = (optional(statement['subject'], `${where}.subject`, asArray) ?? []).map(
+    (item, position) => {
+      const subject = asObject(item, `${where}.subject[${position}]`);
+      return {
+        name: optional(subject['name'], `${where}.subject[${position}].name`, asString) ?? '',
+        digest: optional(subject['digest'], `${where}.subject[${position}].digest`, asStringMap) ?? {},
+      };
+    },
+  );
+  // What is about the image is said of it by the digest that it has where it goes; what is about something else stays.
+  const isOfImage = subjects.every(({ digest }) => `sha256:${digest['sha256'] ?? ''}` === image);
+  return { predicateType, predicate, ...(!isOfImage && { subjects }), fileName: '', isInlineOnly: false };
 }

@@ -70,10 +70,14 @@ export function readManifest(
       `media type ${JSON.stringify(config.mediaType)} is no image configuration`,
     );
   }
-  const layers = asArray(manifest['layers'], `${where}.layers`).map((item, index) =>
+  return { config, layers: readLayers(manifest, where) };
+}
+
+/** The same of a manifest that may be of no image, whose configuration says nothing. */
+export function readLayers(manifest: JsonObject, where: string): Descriptor[] {
+  return asArray(manifest['layers'], `${where}.layers`).map((item, index) =>
     asDescriptor(item, `${where}.layers[${index}]`),
   );
-  return { config, layers };
 }
 
 /** Throws EngineError invalid_argument naming the field. */

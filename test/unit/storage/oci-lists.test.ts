@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { Archive } from '../../../storage/image-archives/archive.ts';
+import { readRoots } from '../../../storage/image-archives/oci-blobs.ts';
+import { planLists } from '../../../storage/image-archives/oci-lists.ts';
+
+const OCI = 'application/vnd.oci';
+const TYPES = { index: `${OCI}.image.index.v1+json`, manifest: `${OCI}.image.manifest.v1+json` };
+
+interface Described {
+  mediaType: string;
+  digest: string;
+  size: number;
+}
+
+/** A layout that is written blob by blob. */
+class Layout {
+  readonly #files = new Map<string, Buffer>();
+
+  blob(mediaType: string, content: object): Described {
+    const bytes = Buffer.from(JSON.stringify(content));
+    const hex = createHash('sha256').update(bytes).digest('hex');
+    this.#files.set(`blobs/sha256/${hex}`, bytes);
+    return { mediaType, digest: `sha256:${hex}`, size: bytes.length };
+  }
+
+  image(architecture: string): Described & { platform: object } {
+    const platform = { os: 'linux', architecture };
+    const rootfs = { type: 'layers', diff_ids: [] };
+    const config = this.blob(`${OCI}.image.config.v1+json`, { ...platform, rootfs });
+    const manifest = { schemaVersion: 2, mediaType: TYPES.manifest, config, layers: [] };
+    return { ...this.blob(TYPES.manifest, manifest), platform };
+  }
+
+  /** Its configuration is no image's: newer builders write artifacts. */
+  said(about: string, statements: readonly object[]): object {
+    const layers = statements.map((statement) => this.blob('application/vnd.in-toto+json', statement));
+    const config = this.blob(`${OCI}.empty.v1+json`, {});
+    const manifest = { schemaVersion: 2, mediaType: TYPES.manifest, config, layers };
+    const annotations = {
+      'vnd.docker.reference.digest': about,
+      'vnd.docker.reference.type': 'attestation-manifest',
+    };
+    const platform = { os: 'unknown', architecture: 'unknown' };
+    return { ...this.blob(TYPES.manifest, manifest), annotations, platform };
+  }
+
+  archive(...manifests: object[]): Archive {
+    const index = this.blob(TYPES.index, { schemaVersion: 2, mediaType: TYPES.index, manifests });
+    const annotations = { 'io.containerd.image.name': 'docker.io/library/two:1' };
+    this.#files.set('index.json', Buffer.from(JSON.stringify({ manifests: [{ ...index, annotations }] })));
+    const all = Buffer.concat([...this.#files.values()]);
+    let offset = 0;
+    const members = new Map<string, { kind: 'file'; offset: number; size: number }>();
+    for (const [name, { length: size }] of this.#files) {
+      members.set(name, { kind: 'file', offset, size });
+      offset += size;
+    }
+    const spool = {
+      fd: -1,
+      read: (from: number, size: number) => Promise.resolve(all.subarray(from, from + size)),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+    return new Archive(spool as unknown as ConstructorParameters<typeof Archive>[0], members);
+  }
+}
+
+test('two images under a name, and what is said of one: by its digest, or of something else', async () => {
+  const layout = new Layout();
+  const [own, other] = [layout.image('amd64'), layout.image('arm64')];
+  const sha256 = own.digest.replace('sha256:', '');
+  const elsewhere = [{ name: 'a.spdx', digest: { sha256: 'f00' } }];
+  const said = layout.said(own.digest, [
+    { predicateType: 'p', subject: [{ name: 'x', digest: { sha256 } }], predicate: { a: 1 } },
+    { predicateType: 'q', subject: elsewhere, predicate: {} },
+  ]);
+  const archive = layout.archive(own, other, said);
+  const { lists, rest } = await planLists(archive, await readRoots(archive));
+  expect(rest).toEqual([]);
+  expect(lists[0]?.names).toMatchObject([{ path: 'library/two', tag: '1' }]);
+  const attestations = lists[0]?.images.map((image) =>
+    image.attestations.map(({ predicateType, predicate, subjects }) => [
+      predicateType,
+      `${predicate}`,
+      subjects,
+    ]),
+  );
+  expect(attestations).toEqual([
+    [
+      ['p', '{"a":1}', undefined],
+      ['q', '{}', elsewhere],
+    ],
+    [],
+  ]);
+});
+
+test('an image alone is no list; images that are not in the tarball are left', async () => {
+  const layout = new Layout();
+  const missing = { ...layout.image('arm64'), digest: `sha256:${'0'.repeat(64)}` };
+  const archive = layout.archive(layout.image('amd64'), missing);
+  const { lists, rest } = await planLists(archive, await readRoots(archive));
+  expect([lists.length, rest.length]).toEqual([0, 1]);
+});
