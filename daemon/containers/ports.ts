@@ -163,7 +163,7 @@ export interface ImageCatalog {
    * Of several images under a name the one for the platform that is asked for, else that for the host. Throws not_found
    * `No such image: NAME:TAG`; that an image is for another platform is the caller's to find.
    */
-  resolve(ref: string, platform?: { os?: string; architecture?: string }): ResolvedImage;
+  resolve(ref: string, platform?: { os?: string; architecture?: string; variant?: string }): ResolvedImage;
   /** Ids of the image and of all that were made from it here; none when there is no such image. */
   descendants(ref: string): string[];
   /** How an image is shown for a container: the name it was created from, or the id when that now names another. */

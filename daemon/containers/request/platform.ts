@@ -5,6 +5,7 @@ import type { ResolvedImage } from '../../images/images.ts';
 export interface WantedPlatform {
   os?: string;
   architecture?: string;
+  variant?: string;
 }
 
 const OPERATING_SYSTEMS: ReadonlySet<string> = new Set(['linux', 'windows', 'darwin', 'freebsd']);
@@ -65,7 +66,8 @@ function parsePlatform(platform: string): WantedPlatform {
     throw invalidArgument(`platform ${shown}: ${JSON.stringify(wrong)} is an invalid component of ${shown}`);
   }
   if (second !== undefined) {
-    return { os: first, architecture: architectureOf(second) };
+    const [variant] = rest;
+    return { os: first, architecture: architectureOf(second), ...(variant !== undefined && { variant }) };
   }
   if (OPERATING_SYSTEMS.has(first)) {
     return { os: first };

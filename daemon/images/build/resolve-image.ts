@@ -30,7 +30,9 @@ export async function resolveImage(
     try {
       const image = index.findWhole(ref);
       const listed = index.listNamed(ref)?.images.flatMap(({ imageId }) => index.get(imageId) ?? []) ?? [];
-      const own = [image, ...listed].find(({ config }) => isFor(platform, config));
+      const fitting = [image, ...listed].filter(({ config }) => isFor(platform, config));
+      const [, , variant = ''] = platform.toLowerCase().split('/');
+      const own = fitting.find(({ config }) => config.variant === variant) ?? fitting[0];
       if (own !== undefined) {
         return held(index.whole(own, ref));
       }

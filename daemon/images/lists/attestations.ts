@@ -26,7 +26,7 @@ export function attestationsIn(
 }
 
 /** Pure. */
-export function readAttestations(text: string): Attestation[] {
+function readAttestations(text: string): Attestation[] {
   return asArray(parseJson(Buffer.from(text), 'attestations'), 'attestations').map((item) => {
     const said = asObject(item, 'attestation');
     const predicate = Buffer.from(asString(said['predicate'], 'predicate'));

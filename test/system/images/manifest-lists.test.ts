@@ -223,6 +223,19 @@ describeEngine(
       expect((await inspect(`${name}:1`)).Architecture).toBe('arm64');
     });
 
+    test('of two variants it is the one that is asked for', async () => {
+      const lines = ['FROM scratch', 'ARG TARGETVARIANT', 'COPY Dockerfile /', 'LABEL for=$TARGETVARIANT'];
+      await build('two:1', { platform: 'linux/arm/v7,linux/arm/v6' }, lines);
+      const id = await create('two:1', 'platform=linux/arm/v6');
+      const { Config } = await engine.http.ok<{ Config: { Labels: object } }>(
+        'GET',
+        `/containers/${id}/json`,
+      );
+      expect(Config.Labels).toEqual({ for: 'v6' });
+      await build('on:1', { platform: 'linux/arm/v6' }, ['FROM two:1', 'LABEL on=1']);
+      expect((await inspect('on:1')).Config).toMatchObject({ Labels: { for: 'v6', on: '1' } });
+    });
+
     test('a build on it takes the image for its platform', async () => {
       await build('two:1');
       await build('on:1', { platform: 'linux/arm64' }, ['FROM two:1', 'LABEL on=1']);

@@ -37,3 +37,8 @@ test.each([
 ])('platform: %s is refused', (platform, code, message) => {
   expect(() => refuse(platform)).toThrow(expect.objectContaining({ code, message }));
 });
+
+test('platform: a variant is wanted, too, for a name with several images', () => {
+  expect(wantedPlatform('linux/arm/v6')).toEqual({ os: 'linux', architecture: 'arm', variant: 'v6' });
+  expect(wantedPlatform('linux/arm')).toEqual({ os: 'linux', architecture: 'arm' });
+});
