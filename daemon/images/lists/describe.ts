@@ -18,8 +18,8 @@ import type { PushedBlob } from '../push/layer-push.ts';
 type Describing = Pick<ImageContext, 'index' | 'layers'>;
 
 /**
- * The manifest of an image in a list. `blobs`: its layers as they lie in a registry; undefined = plain tars, as the hub of this
- * host has them.
+ * The manifest of an image in a list. `blobs`: its layers as they lie in a registry; undefined = plain tars, as the hub
+ * of this host has them.
  */
 export function listedManifest(
   { index, layers }: Describing,
