@@ -81,7 +81,7 @@ test('two images under a name, and what is said of one: by its digest, or of som
   const attestations = lists[0]?.images.map((image) =>
     image.attestations.map(({ predicateType, predicate, subjects }) => [
       predicateType,
-      `${predicate}`,
+      predicate.toString(),
       subjects,
     ]),
   );
