@@ -74,7 +74,8 @@ export function planParts(images: readonly SavedImage[]): Part[] {
   const configs = new Map<string, Part>();
   const manifest: unknown[] = [];
   const saved = new Set(images.map(({ id }) => id));
-  const repositories: Record<string, Record<string, string>> = {};
+  // By names that users give: `constructor` and `__proto__` are such.
+  const repositories = new Map<string, Map<string, string>>();
   for (const image of images) {
     const hex = image.id.slice('sha256:'.length);
     const mtime = secondsOf(image.config.created);
@@ -91,13 +92,15 @@ export function planParts(images: readonly SavedImage[]): Part[] {
     for (const { repository, tag } of image.names) {
       const top = ids.at(-1);
       if (top !== undefined) {
-        (repositories[repository] ??= {})[tag] = top;
+        const tops = repositories.get(repository) ?? new Map<string, string>();
+        repositories.set(repository, tops.set(tag, top));
       }
     }
   }
   const documents = [document('manifest.json', manifest)];
-  if (Object.keys(repositories).length > 0) {
-    documents.push(document('repositories', repositories));
+  if (repositories.size > 0) {
+    const all = [...repositories].map(([name, tops]) => [name, Object.fromEntries(tops)] as const);
+    documents.push(document('repositories', Object.fromEntries(all)));
   }
   return [...layers.parts, ...configs.values(), ...documents];
 }

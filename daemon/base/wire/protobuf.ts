@@ -134,7 +134,12 @@ export function numbers(fieldNumber: number): Field<number[]> {
       values.length === 0
         ? []
         : written(fieldNumber, bytes, Buffer.concat(values.map((value) => number.write(value)))),
-    read: (before, raw) => [...before, ...(raw.isBytes ? unpacked(raw.bytes) : [number.read(raw)])],
+    read: (before, raw) => {
+      for (const value of raw.isBytes ? unpacked(raw.bytes) : [number.read(raw)]) {
+        before.push(value);
+      }
+      return before;
+    },
   };
 }
 
