@@ -111,7 +111,7 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.inspect',
     method: 'GET',
     path: '/images/*name/json',
-    partly: 'no Descriptor, no Signature and Build in Identity',
+    partly: 'no Signature and Build in Identity',
     handler: async ({ params, query }, { images }) => {
       const asked = { ...platformOf(query), manifests: query.bool('manifests') };
       if (asked.platform !== undefined && asked.manifests) {

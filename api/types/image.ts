@@ -27,16 +27,19 @@ export type ImageManifest = ManifestFacts &
       }
   );
 
+/** OCI image-spec, "descriptor". */
+export interface ImageDescriptor {
+  mediaType: string;
+  digest: string;
+  size: number;
+  platform?: OciPlatform;
+  annotations?: Record<string, string>;
+}
+
 interface ManifestFacts {
   /** Digest of the manifest. */
   ID: string;
-  Descriptor: {
-    mediaType: string;
-    digest: string;
-    size: number;
-    platform?: OciPlatform;
-    annotations?: Record<string, string>;
-  };
+  Descriptor: ImageDescriptor;
   Available: boolean;
   /** Bytes. `Content`: of blobs that are kept as they are in the registry; `Total`: with the unpacked files. */
   Size: { Content: number; Total: number };
@@ -92,6 +95,8 @@ export interface ImageInspect {
   GraphDriver: { Name: string; Data: StringMap | null };
   RootFS: { Type: string; Layers?: string[] };
   Metadata: { LastTagTime: string };
+  /** Of the list that the name means, or of the manifest. Left out where layers are lost. */
+  Descriptor?: ImageDescriptor;
   /** When asked for. */
   Manifests?: ImageManifest[];
   /** Left out where nothing is known. */

@@ -12,6 +12,7 @@ import type { StepContainer } from './graph/step-container.ts';
 import type { UsedSource } from './graph/used-source.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import type { LayerCompression, OciDescriptor } from '../../storage/image-archives/oci-documents.ts';
+import type { DocumentAnnotations } from '../../storage/database/rows.ts';
 import type { Attestation } from '../../storage/image-archives/statement.ts';
 import type { BuildTree } from './snapshots/tree.ts';
 import type { ComposedFiles } from '../../storage/layers/compose/plan.ts';
@@ -132,6 +133,19 @@ export interface NewBuildImage {
 /** One of several images under the same names, and what is said of it. */
 export interface NewListedImage extends Omit<NewBuildImage, 'names'> {
   attestations: readonly Attestation[];
+  /** Of its manifest. */
+  annotations: DocumentAnnotations | undefined;
+}
+
+/** A list of images, as it is to be kept. */
+export interface NewImageList {
+  names: readonly string[];
+  /** Also where nothing needs it, the media types of the OCI image specification. */
+  isOci: boolean;
+  /** One image with a manifest, without an index. */
+  isAlone: boolean;
+  /** Of the index. */
+  annotations: DocumentAnnotations | undefined;
 }
 
 /** A command on layers. */
@@ -224,10 +238,13 @@ export interface BuildLayers {
   stack(layerIds: readonly number[], above: readonly number[], signal: AbortSignal): Promise<PinnedLayers>;
   /** Answers the image's id and its names in full. */
   makeImage(image: NewBuildImage): Promise<{ id: string; names: string[] }>;
-  /** Makes several images, or one of which something is said, and gives their list the names. Answers what it is. */
+  /**
+   * Makes several images, or one of which something is said or annotated, and gives their list the names. Answers what
+   * it is.
+   */
   makeList(
     images: readonly NewListedImage[],
-    names: readonly string[],
+    list: NewImageList,
   ): Promise<{ imageId: string; descriptor: OciDescriptor; names: string[] }>;
   /**
    * What an image is called by its digest in the repositories of these names: what a registry has been given, or

@@ -37,7 +37,7 @@ import { dropUnsynced } from './load/drop-unsynced.ts';
 import { UnsyncedLayers } from './load/unsynced-layers.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
-import { listOfNames, shownManifests } from './lists/show-list.ts';
+import { listOfNames, shownDescriptor, shownManifests } from './lists/show-list.ts';
 import { shownStatements } from './lists/show-statements.ts';
 import { removePlatforms } from './lists/leave-list.ts';
 import { identityOf } from './manifests.ts';
@@ -176,13 +176,14 @@ export class Images {
           diff: (id) => layers.diff(id),
         },
       );
+      const list = this.#index.listNamed(ref);
+      const isByPlatform = platform !== undefined;
+      const descriptor = shownDescriptor(this.#context(), image, { list, isByPlatform });
       return {
         ...inspect,
+        ...(descriptor && { Descriptor: descriptor }),
         ...(manifests && {
-          Manifests: shownManifests(this.#context(), image, {
-            list: this.#index.listNamed(ref),
-            identity: false,
-          }),
+          Manifests: shownManifests(this.#context(), image, { list, identity: false }),
         }),
         ...identityOf(this.#index, imageId),
       };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ImageIdentity, ImageManifest, OciPlatform } from '../../api/types/image.ts';
+import type { ImageDescriptor, ImageIdentity, ImageManifest, OciPlatform } from '../../api/types/image.ts';
 import type { ImageContext } from './context.ts';
 import type { ImageIndex, ImageRecord } from './image-index.ts';
 import { MANIFEST_TYPE, manifestBytes } from './push/manifest-bytes.ts';
@@ -17,15 +17,15 @@ export function manifestsOf(
   image: ImageRecord,
   { identity }: { identity: boolean },
 ): ImageManifest[] {
-  if (context.index.lostOf(image.row.layerIds).length > 0) {
-    return [];
-  }
-  const descriptor = {
-    mediaType: MANIFEST_TYPE,
-    ...descriptorOf(context, image),
-    platform: platformOf(image),
-  };
-  return [imageManifest(context, image, { descriptor, identity })];
+  const descriptor = manifestDescriptor(context, image);
+  return descriptor === undefined ? [] : [imageManifest(context, image, { descriptor, identity })];
+}
+
+/** Of that manifest. */
+export function manifestDescriptor(context: ImageContext, image: ImageRecord): ImageDescriptor | undefined {
+  return context.index.lostOf(image.row.layerIds).length > 0
+    ? undefined
+    : { mediaType: MANIFEST_TYPE, ...descriptorOf(context, image), platform: platformOf(image) };
 }
 
 /** How an image with this manifest is shown. */

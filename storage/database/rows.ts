@@ -58,14 +58,26 @@ export interface ManifestListRow {
   sizeBytes: number;
   /** Media types of the OCI image specification, else those of Docker. */
   isOci: boolean;
+  /** It is no index: the document is the manifest of its one image, of which there is more to keep than the image. */
+  isAlone?: true;
+  /** Of the index; those of a manifest are its image's. */
+  annotations?: DocumentAnnotations;
   /** In full, of what was made: what is said of the images says it by them. */
   names: string[];
   /** In the order of the document. */
   images: ListedImage[];
 }
 
+/** Annotations of a document: those that it has, and those of what names it. */
+export interface DocumentAnnotations {
+  own: Readonly<Record<string, string>>;
+  descriptor: Readonly<Record<string, string>>;
+}
+
 export interface ListedImage {
   imageId: string;
+  /** Of its manifest. */
+  annotations?: DocumentAnnotations;
   /** The manifest of what is said of it. */
   statements?: { digest: string; sizeBytes: number };
 }

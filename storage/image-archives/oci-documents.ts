@@ -131,6 +131,13 @@ export function annotated(annotations: ReadonlyMap<string, string>): {
   return annotations.size === 0 ? {} : { annotations: Object.fromEntries(annotations) };
 }
 
+/** Those of a row; undefined = none. Pure. */
+export function annotationMap(
+  annotations: Readonly<Record<string, string>> | undefined,
+): ReadonlyMap<string, string> {
+  return new Map(Object.entries(annotations ?? {}));
+}
+
 function document(content: object): Buffer {
   return Buffer.from(JSON.stringify(content));
 }

@@ -8,22 +8,34 @@ import {
   type Descriptor,
 } from '../image/descriptor.ts';
 import { asArray, asObject, asString, asStringMap, optional, parseJson, wrong } from '../image/json.ts';
+import type { DocumentAnnotations } from '../database/rows.ts';
 import type { Reference } from '../references/reference.ts';
+import { documentAnnotations, isOciType } from './annotations.ts';
 import type { Archive } from './archive.ts';
 import type { ImagePlan } from './image-plan.ts';
 import { blobName, nameOf, planManifest, readBlob, readDocument, toReference } from './oci-blobs.ts';
 import { PREDICATE_ANNOTATION, STATEMENT_MEDIA_TYPE, type Attestation } from './statement.ts';
 
-/** Several images under the same names, and what is said of each. */
+/** Several images under the same names, and what is said of each, or one with annotations. */
 export interface ListPlan {
   names: Reference[];
-  /** None of them has a name of its own. */
-  images: { plan: ImagePlan; attestations: Attestation[] }[];
+  /** Media types of the OCI image specification, else those of Docker. */
+  isOci: boolean;
+  /** There is no index. */
+  isAlone: boolean;
+  /** Of the index. */
+  annotations: DocumentAnnotations | undefined;
+  /** None of them has a name of its own. `annotations`: of its manifest. */
+  images: {
+    plan: ImagePlan;
+    attestations: Attestation[];
+    annotations: DocumentAnnotations | undefined;
+  }[];
 }
 
 /**
  * The lists that roots of a layout lead to: indexes with several images for Linux that are in the tarball, or with one
- * of which something is said. `rest`: the roots that are no such list.
+ * of which something is said, and manifests with annotations. `rest`: the roots that are no such list.
  */
 export async function planLists(
   archive: Archive,
@@ -46,9 +58,10 @@ export async function planLists(
 
 async function planList(archive: Archive, root: Descriptor): Promise<ListPlan | undefined> {
   if (!INDEX_TYPES.has(root.mediaType)) {
-    return undefined;
+    return MANIFEST_TYPES.has(root.mediaType) ? await planAnnotated(archive, root) : undefined;
   }
-  const all = allDescriptors(await readDocument(archive, root), root.digest);
+  const index = await readDocument(archive, root);
+  const all = allDescriptors(index, root.digest);
   const said = all.filter(
     ({ annotations }) => annotations['vnd.docker.reference.type'] === 'attestation-manifest',
   );
@@ -59,14 +72,40 @@ async function planList(archive: Archive, root: Descriptor): Promise<ListPlan | 
       const about = said.find(
         ({ annotations }) => annotations['vnd.docker.reference.digest'] === descriptor.digest,
       );
-      images.push({
-        plan,
-        attestations: about === undefined ? [] : await readAbout(archive, about, descriptor.digest),
-      });
+      const attestations = about === undefined ? [] : await readAbout(archive, about, descriptor.digest);
+      const annotations = await manifestAnnotations(archive, descriptor);
+      images.push({ plan, attestations, annotations });
     }
   }
-  const isList = images.length > 1 || images.some(({ attestations }) => attestations.length > 0);
-  return isList ? { names: [], images } : undefined;
+  const annotations = documentAnnotations(index, root);
+  const isList =
+    images.length > 1 ||
+    (images.length === 1 && annotations !== undefined) ||
+    images.some((image) => image.attestations.length > 0 || image.annotations !== undefined);
+  return isList
+    ? { names: [], isOci: isOciType(root.mediaType), isAlone: false, annotations, images }
+    : undefined;
+}
+
+/** An image without an index; undefined = it has no annotations that are to be kept. */
+async function planAnnotated(archive: Archive, root: Descriptor): Promise<ListPlan | undefined> {
+  const annotations = await manifestAnnotations(archive, root);
+  return annotations === undefined
+    ? undefined
+    : {
+        names: [],
+        isOci: isOciType(root.mediaType),
+        isAlone: true,
+        annotations: undefined,
+        images: [{ plan: await planManifest(archive, root, []), attestations: [], annotations }],
+      };
+}
+
+async function manifestAnnotations(
+  archive: Archive,
+  descriptor: Descriptor,
+): Promise<DocumentAnnotations | undefined> {
+  return documentAnnotations(await readDocument(archive, descriptor), descriptor);
 }
 
 function isImage({ mediaType, platform, annotations }: Descriptor): boolean {

@@ -26,13 +26,12 @@ export async function planImages(
 ): Promise<ArchivePlan> {
   const roots = archive.has('index.json') ? await readRoots(archive) : [];
   const hasIndexes = roots.some(({ mediaType }) => INDEX_TYPES.has(mediaType));
+  const { lists, rest } = isAsked ? { lists: [], rest: roots } : await planLists(archive, roots);
   // Tarballs of docker 25 and later hold both descriptions; the older one is the one with all names, of one platform.
-  if (archive.has('manifest.json') && !hasIndexes) {
+  if (archive.has('manifest.json') && !hasIndexes && lists.length === 0) {
     return { images: await planDockerArchive(archive), lists: [] };
   }
   if (archive.has('index.json')) {
-    const { lists, rest } =
-      hasIndexes && !isAsked ? await planLists(archive, roots) : { lists: [], rest: roots };
     const images = lists.length > 0 && rest.length === 0 ? [] : await planOciLayout(archive, rest, platform);
     return { images, lists };
   }

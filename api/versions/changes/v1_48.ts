@@ -20,6 +20,15 @@ const manifests = change({
   request: ({ query }) => query.delete('manifests'),
 });
 
+const descriptor = change({
+  id: 'image-descriptor',
+  since: 48,
+  routes: ['image.inspect'],
+  description:
+    'GET /images/{name}/json tells Descriptor: of the list that the name means, or of the manifest.',
+  response: (body) => editAt(body, [], (image) => without(image, 'Descriptor')),
+});
+
 const gatewayPriority = change({
   id: 'endpoint-gateway-priority',
   since: 48,
@@ -78,6 +87,7 @@ const ipv4 = change({
 export const changes = [
   platforms,
   manifests,
+  descriptor,
   gatewayPriority,
   gatewayPriorityInList,
   gatewayPriorityInDiskUsage,

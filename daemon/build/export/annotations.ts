@@ -1,4 +1,6 @@
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
+import type { DocumentAnnotations } from '../../../storage/database/rows.ts';
+import { keptAnnotations } from '../../../storage/image-archives/annotations.ts';
 import { invalidArgument } from '../../base/errors.ts';
 
 /** What is annotated: documents, or the descriptors that name them. */
@@ -44,6 +46,18 @@ export function annotationsOf(
   const pairs = (wanted: string | undefined): [string, string][] =>
     here.flatMap((each) => (each.platform === wanted ? [[each.name, each.value]] : []));
   return new Map([...pairs(undefined), ...(own === undefined ? [] : pairs(own))]);
+}
+
+/** Those of a document and of its descriptor, as they are kept; undefined = there are none. */
+export function placedAnnotations(
+  all: readonly Annotation[],
+  place: 'manifest' | 'index',
+  platform?: Platform,
+): DocumentAnnotations | undefined {
+  return keptAnnotations(`annotations of the ${place}`, {
+    own: Object.fromEntries(annotationsOf(all, place, platform)),
+    descriptor: Object.fromEntries(annotationsOf(all, `${place}-descriptor`, platform)),
+  });
 }
 
 /** Throws invalid_argument for annotations of what a result does not have. Pure. */

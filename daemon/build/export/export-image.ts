@@ -6,6 +6,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { registryOptions } from '../control/import-caches.ts';
 import { imageIdOf } from '../control/finished-config.ts';
 import type { Vertex, Vertices } from '../control/vertices.ts';
+import { placedAnnotations } from './annotations.ts';
 import { descriptorFact } from './descriptor-fact.ts';
 import type { ExportedImage } from './exported-image.ts';
 import type { ExportDeps } from './ports.ts';
@@ -20,8 +21,8 @@ interface ImageTo {
 
 /**
  * Makes the image in the store, with its names, and gives it to their registries where that is asked for; answers what
- * the client is told. Several platforms, and one of which something is said, are a list. What was made stays where a
- * push fails.
+ * the client is told. Several platforms, and one of which something is said, are a list. Annotations are kept. What was
+ * made stays where a push fails.
  */
 export async function exportImage(
   deps: ExportDeps,
@@ -75,21 +76,29 @@ interface Stored {
 async function store(
   { layers }: ExportDeps,
   images: readonly ExportedImage[],
-  { names, push }: ImageOutput,
+  { names, push, layers: { isOci }, annotations }: ImageOutput,
   vertex: Vertex,
 ): Promise<Stored> {
   const given = push === 'digest' ? [] : names;
   const [only] = images;
-  if (only !== undefined && !isList(images)) {
+  const isAlone = !isList(images);
+  if (only !== undefined && isAlone && !isOci) {
     const { layerIds, config } = only;
     const { id, names: full } = await layers.makeImage({ layerIds, config, names: given });
     vertex.progress(`writing image ${id}`, { isLast: true });
     full.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
     return { id, names: push === 'digest' ? names : full, list: undefined };
   }
-  const made = await layers.makeList(images, given);
+  const listed = images.map((image) => ({
+    ...image,
+    annotations: placedAnnotations(annotations, 'manifest', image.platform),
+  }));
+  const list = { names: given, isOci, isAlone, annotations: placedAnnotations(annotations, 'index') };
+  const made = await layers.makeList(listed, list);
   images.forEach(({ config }) => vertex.progress(`writing image ${imageIdOf(config)}`, { isLast: true }));
-  vertex.progress(`writing manifest list ${made.descriptor.digest}`, { isLast: true });
+  vertex.progress(`writing ${isAlone ? 'manifest' : 'manifest list'} ${made.descriptor.digest}`, {
+    isLast: true,
+  });
   made.names.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
   return { id: made.imageId, names: push === 'digest' ? names : made.names, list: made.descriptor };
 }

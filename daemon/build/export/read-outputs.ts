@@ -112,13 +112,10 @@ function imageOf(type: 'moby' | 'image', left: OptionsLeft, epochSeconds: number
   }
   const annotations = takeAnnotations(left.all);
   const layers = takeLayerFormat(type, left, { isOci: false, hasAnnotations: annotations.length > 0 });
-  if (
-    !isPushed &&
-    (annotations.length > 0 || layers.isOci || layers.compression !== 'gzip' || layers.isForced)
-  ) {
+  if (!isPushed && layers.isForced) {
     throw notImplemented(
-      `exporter ${type}: annotations, compression and oci-mediatypes are of an image that is pushed: ` +
-        'the store has none (push=true, or type=oci)',
+      `exporter ${type}: compression and force-compression are of an image that is pushed: ` +
+        'the store has files (push=true, or type=oci)',
     );
   }
   const rewritesTimes = left.flag('rewrite-timestamp', false);

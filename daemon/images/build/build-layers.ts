@@ -52,7 +52,7 @@ export function buildLayers(builder: BuilderContext & { push: PushImages }): Bui
       return current;
     },
     makeImage: (image) => makeImage(images, image),
-    makeList: (made, names) => makeImageList(images, made, names),
+    makeList: (made, list) => makeImageList(images, made, list),
     callByDigest: (imageId, asked) => callByDigest(images, imageId, asked),
     push: (name, options) => pushBuilt(builder.push, name, options),
     blob: (layerId, options) => layerBlob(images, layerId, options),

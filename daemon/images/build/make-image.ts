@@ -1,9 +1,10 @@
-import type { NewBuildImage, NewListedImage } from '../../build/ports.ts';
+import type { NewBuildImage, NewImageList, NewListedImage } from '../../build/ports.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
-import { imageTypes, type OciDescriptor } from '../../../storage/image-archives/oci-documents.ts';
+import type { OciDescriptor } from '../../../storage/image-archives/oci-documents.ts';
 import { canonicalRepository, type Reference } from '../../../storage/references/reference.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { ImageContext } from '../context.ts';
+import { listDescriptor } from '../lists/describe.ts';
 import { makeList, type NewListed } from '../lists/make-list.ts';
 import { commitImage } from '../load/commit-image.ts';
 import { descriptorOf } from '../manifests.ts';
@@ -26,23 +27,22 @@ export async function makeImage(
 export async function makeImageList(
   context: ImageContext,
   images: readonly NewListedImage[],
-  names: readonly string[],
+  { names, ...facts }: NewImageList,
 ): Promise<{ imageId: string; descriptor: OciDescriptor; names: string[] }> {
   const references = names.map((name) => parseName(name));
   const full = references.map((reference) => fullName(reference));
   const holds: Disposable[] = [];
   try {
     const made: NewListed[] = [];
-    for (const { attestations, ...image } of images) {
+    for (const { attestations, annotations, ...image } of images) {
       const imageId = await commitLayers(context, image);
       // Until the list has it a prune takes it for one that nothing needs.
       holds.push(context.index.hold(imageId));
-      made.push({ imageId, attestations });
+      made.push({ imageId, attestations, annotations });
     }
     failpoint('images.build.name');
-    const { id, imageId, sizeBytes, isOci } = makeList(context, made, { names: references, said: full });
-    const descriptor = { mediaType: imageTypes(isOci).index, digest: id, size: sizeBytes };
-    return { imageId, descriptor, names: full };
+    const list = makeList(context, made, { ...facts, names: references, said: full });
+    return { imageId: list.imageId, descriptor: listDescriptor(context, list), names: full };
   } finally {
     holds.forEach((hold) => hold[Symbol.dispose]());
   }

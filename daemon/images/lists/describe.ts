@@ -1,4 +1,6 @@
 import {
+  annotated,
+  annotationMap,
   descriptorOf,
   imageIndex,
   imageManifest,
@@ -9,7 +11,7 @@ import {
 } from '../../../storage/image-archives/oci-documents.ts';
 import { imageStatements } from '../../../storage/image-archives/image-statements.ts';
 import type { Attestation } from '../../../storage/image-archives/statement.ts';
-import type { ListedImage, ManifestListRow } from '../../../storage/database/rows.ts';
+import type { DocumentAnnotations, ListedImage, ManifestListRow } from '../../../storage/database/rows.ts';
 import type { ImageContext } from '../context.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { platformOf } from '../manifests.ts';
@@ -17,14 +19,34 @@ import type { PushedBlob } from '../push/layer-push.ts';
 
 type Describing = Pick<ImageContext, 'index' | 'layers'>;
 
-/**
- * The manifest of an image in a list. `blobs`: its layers as they lie in a registry; undefined = plain tars, as the hub
- * of this host has them.
- */
-export function listedManifest(
+/** How an image of a list is described. */
+interface Form {
+  isOci: boolean;
+  /** Of its manifest. */
+  annotations?: DocumentAnnotations | undefined;
+  /** Its layers as they lie in a registry; undefined = plain tars, as the hub of this host has them. */
+  blobs?: readonly PushedBlob[];
+}
+
+/** The manifest of an image in a list, and what the index has of it. */
+export function describeListed(
+  context: Describing,
+  image: ImageRecord,
+  form: Form,
+): { manifest: Buffer; descriptor: OciDescriptor } {
+  const manifest = listedManifest(context, image, form);
+  const descriptor = {
+    ...descriptorOf(imageTypes(form.isOci).manifest, manifest),
+    ...annotated(annotationMap(form.annotations?.descriptor)),
+    platform: platformOf(image),
+  };
+  return { manifest, descriptor };
+}
+
+function listedManifest(
   { index, layers }: Describing,
   { row }: ImageRecord,
-  { isOci, blobs }: { isOci: boolean; blobs?: readonly PushedBlob[] },
+  { isOci, annotations, blobs }: Form,
 ): Buffer {
   const types = imageTypes(isOci);
   const tars = (): PushedBlob[] =>
@@ -41,13 +63,8 @@ export function listedManifest(
       digest,
       size: sizeBytes,
     })),
-    annotations: new Map(),
+    annotations: annotationMap(annotations?.own),
   });
-}
-
-/** Of such a manifest. */
-export function listedDescriptor(image: ImageRecord, manifest: Buffer, isOci: boolean): OciDescriptor {
-  return { ...descriptorOf(imageTypes(isOci).manifest, manifest), platform: platformOf(image) };
 }
 
 /** What is said of an image whose manifest has a digest, under these names; undefined = nothing is. */
@@ -88,22 +105,41 @@ export function statementsDescriptor(
   );
 }
 
+/** What a list is called; of one that is an image alone the manifest's descriptor. */
+export function listDescriptor(context: Describing, list: ManifestListRow): OciDescriptor {
+  const { id: digest, sizeBytes: size, isOci, annotations, images } = list;
+  const [only] = images;
+  return list.isAlone && only !== undefined
+    ? describeListed(context, context.index.find(only.imageId), { ...only, isOci }).descriptor
+    : {
+        mediaType: imageTypes(isOci).index,
+        digest,
+        size,
+        ...annotated(annotationMap(annotations?.descriptor)),
+      };
+}
+
 /** The list that these images make; `imageId` is the one that its names mean where no platform is asked for. */
 export function manifestList(
   context: Describing,
-  { images, imageId, isOci, names }: Omit<ManifestListRow, 'id' | 'sizeBytes'>,
+  row: Omit<ManifestListRow, 'id' | 'sizeBytes'>,
 ): ManifestListRow {
+  const { images, isOci, annotations } = row;
   const manifests = images.map((listed) => {
     const image = context.index.find(listed.imageId);
-    const descriptor = listedDescriptor(image, listedManifest(context, image, { isOci }), isOci);
+    const { descriptor } = describeListed(context, image, { ...listed, isOci });
     return { descriptor, statements: statementsDescriptor(listed, descriptor.digest, isOci) };
   });
+  const [first] = manifests;
+  if (row.isAlone && first !== undefined) {
+    return { ...row, id: first.descriptor.digest, sizeBytes: first.descriptor.size };
+  }
   const all = [
     ...manifests.map(({ descriptor }) => descriptor),
     ...manifests.flatMap(({ statements }) => statements ?? []),
   ];
   const types = imageTypes(isOci);
-  const document = imageIndex(types, all, new Map());
+  const document = imageIndex(types, all, annotationMap(annotations?.own));
   const { digest: id } = descriptorOf(types.index, document);
-  return { id, imageId, sizeBytes: document.length, isOci, names, images };
+  return { ...row, id, sizeBytes: document.length };
 }

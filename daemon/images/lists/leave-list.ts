@@ -45,14 +45,17 @@ function isNeeded({ index }: ImageContext, { row: { id } }: ImageRecord): boolea
   return names > 0 || index.isParent(id) || index.lists.having(id).length > 0;
 }
 
-/** One image of which nothing is said needs no list. One durable transaction. */
+/** One image of which nothing is said, nor of its list, needs none. One durable transaction. */
 function replaceList(
   context: ImageContext,
   old: ManifestListRow,
   { images, imageId }: { images: ListedImage[]; imageId: string },
 ): void {
   const { database, journal, index } = context;
-  const isPlain = images.length === 1 && images.every(({ statements }) => statements === undefined);
+  const isPlain =
+    images.length === 1 &&
+    old.annotations === undefined &&
+    images.every(({ statements, annotations }) => (statements ?? annotations) === undefined);
   const next = isPlain ? undefined : manifestList(context, { ...old, images, imageId });
   const said = images.map((each) => database.manifestLists.attestations(old.id, each.imageId) ?? null);
   const tags = index

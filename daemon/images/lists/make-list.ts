@@ -1,4 +1,4 @@
-import type { ListedImage, ManifestListRow } from '../../../storage/database/rows.ts';
+import type { DocumentAnnotations, ListedImage, ManifestListRow } from '../../../storage/database/rows.ts';
 import { hostPlatform } from '../../../storage/image/platform.ts';
 import type { Attestation } from '../../../storage/image-archives/statement.ts';
 import type { Reference } from '../../../storage/references/reference.ts';
@@ -7,12 +7,24 @@ import { invariant } from '../../base/errors.ts';
 import type { ImageContext } from '../context.ts';
 import { nameImage } from '../naming.ts';
 import { attestationsText } from './attestations.ts';
-import { listedManifest, listedDescriptor, manifestList, statementsAbout } from './describe.ts';
+import { describeListed, manifestList, statementsAbout } from './describe.ts';
 
 /** An image that is here, for a list, and what is said of it. */
 export interface NewListed {
   imageId: string;
   attestations: readonly Attestation[];
+  /** Of its manifest. */
+  annotations?: DocumentAnnotations | undefined;
+}
+
+/** What is said of all images of a list together. */
+export interface ListFacts {
+  /** Also without statements and annotations, which need it, the media types of the OCI image specification. */
+  isOci: boolean;
+  /** One image with a manifest, without an index. */
+  isAlone: boolean;
+  /** Of the index. */
+  annotations: DocumentAnnotations | undefined;
 }
 
 /**
@@ -22,12 +34,15 @@ export interface NewListed {
 export function makeList(
   context: ImageContext,
   images: readonly NewListed[],
-  { names, said }: { names: readonly Reference[]; said: readonly string[] },
+  { names, said, ...facts }: ListFacts & { names: readonly Reference[]; said: readonly string[] },
 ): ManifestListRow {
   const { index, database, journal } = context;
-  const isOci = images.some(({ attestations }) => attestations.length > 0);
+  const { annotations } = facts;
+  const isOci = facts.isOci || annotations !== undefined || images.some((each) => needsOci(each));
   const list = manifestList(context, {
     isOci,
+    ...(facts.isAlone && { isAlone: true }),
+    ...(annotations && { annotations }),
     imageId: meantOf(context, images),
     names: [...said],
     images: images.map((each) => listedImage(context, each, { names: said, isOci })),
@@ -48,6 +63,11 @@ export function makeList(
   return list;
 }
 
+/** Docker's media types have nothing for either. */
+function needsOci({ attestations, annotations }: NewListed): boolean {
+  return attestations.length > 0 || annotations !== undefined;
+}
+
 function meantOf({ index }: ImageContext, images: readonly NewListed[]): string {
   const { os, architecture } = hostPlatform();
   const [first] = images;
@@ -61,14 +81,15 @@ function meantOf({ index }: ImageContext, images: readonly NewListed[]): string 
 
 function listedImage(
   context: ImageContext,
-  { imageId, attestations }: NewListed,
+  { imageId, attestations, annotations }: NewListed,
   { names, isOci }: { names: readonly string[]; isOci: boolean },
 ): ListedImage {
   const image = context.index.find(imageId);
-  const { digest } = listedDescriptor(image, listedManifest(context, image, { isOci }), isOci);
+  const { digest } = describeListed(context, image, { isOci, annotations }).descriptor;
   const said = statementsAbout(image, attestations, { names, digest, isOci });
   return {
     imageId,
+    ...(annotations && { annotations }),
     ...(said && { statements: { digest: said.descriptor.digest, sizeBytes: said.descriptor.size } }),
   };
 }

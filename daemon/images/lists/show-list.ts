@@ -1,9 +1,9 @@
-import type { ImageManifest } from '../../../api/types/image.ts';
+import type { ImageDescriptor, ImageManifest } from '../../../api/types/image.ts';
 import type { ManifestListRow } from '../../../storage/database/rows.ts';
 import type { ImageContext } from '../context.ts';
 import type { ImageRecord } from '../image-index.ts';
-import { imageManifest, manifestsOf } from '../manifests.ts';
-import { listedDescriptor, listedManifest, statementsDescriptor } from './describe.ts';
+import { imageManifest, manifestDescriptor, manifestsOf } from '../manifests.ts';
+import { describeListed, listDescriptor, statementsDescriptor } from './describe.ts';
 
 /**
  * The manifests of what a name means: those of all images of its list, and what is said of each; of an image alone its
@@ -22,13 +22,31 @@ export function shownManifests(
           return [];
         }
         const { isOci } = list;
-        const descriptor = listedDescriptor(each, listedManifest(context, each, { isOci }), isOci);
+        const { descriptor } = describeListed(context, each, { ...listed, isOci });
         const said = statementsDescriptor(listed, descriptor.digest, isOci);
         return [
           imageManifest(context, each, { descriptor, identity }),
           ...(said === undefined ? [] : [attestationManifest(said, descriptor.digest)]),
         ];
       });
+}
+
+/**
+ * What a name means: its list, or the manifest of its image, also where that is asked for by its platform. Undefined
+ * where layers of it are lost.
+ */
+export function shownDescriptor(
+  context: ImageContext,
+  image: ImageRecord,
+  { list, isByPlatform }: { list: ManifestListRow | undefined; isByPlatform: boolean },
+): ImageDescriptor | undefined {
+  if (list !== undefined && !isByPlatform) {
+    return listDescriptor(context, list);
+  }
+  const listed = list?.images.find(({ imageId }) => imageId === image.row.id);
+  return list === undefined || listed === undefined
+    ? manifestDescriptor(context, image)
+    : describeListed(context, image, { ...listed, isOci: list.isOci }).descriptor;
 }
 
 /** The list that the names of an image mean: that of the first name which means one, or of the image without a name. */

@@ -4,7 +4,7 @@ import { PREDICATE_ANNOTATION, STATEMENT_MEDIA_TYPE } from '../../../storage/ima
 import type { ImageContext } from '../context.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { attestationsIn } from './attestations.ts';
-import { listedDescriptor, listedManifest, statementsAbout } from './describe.ts';
+import { describeListed, statementsAbout } from './describe.ts';
 
 /**
  * What is said of an image in a list, as the hub of this host would have it. `types`: only predicates of these, none =
@@ -23,7 +23,8 @@ export function shownStatements(
     return [];
   }
   const { isOci, names } = list;
-  const { digest } = listedDescriptor(image, listedManifest(context, image, { isOci }), isOci);
+  const listed = list.images.find(({ imageId }) => imageId === image.row.id);
+  const { digest } = describeListed(context, image, { ...listed, isOci }).descriptor;
   const attestations = attestationsIn(context, list.id, image.row.id);
   const { blobs = [] } = statementsAbout(image, attestations, { names, digest, isOci }) ?? {};
   return blobs.flatMap(({ descriptor, bytes }) => {

@@ -8,21 +8,21 @@ import { makeList, type NewListed } from '../lists/make-list.ts';
 /** Loads the images of a list, one after the other, and gives it its names. */
 export async function* loadList(
   context: ImageContext,
-  { names, images }: ListPlan,
+  { names, images, ...facts }: ListPlan,
   load: (plan: ImagePlan) => AsyncGenerator<ProgressMessage, string>,
 ): AsyncGenerator<ProgressMessage> {
   const holds: Disposable[] = [];
   try {
     const made: NewListed[] = [];
-    for (const { plan, attestations } of images) {
+    for (const { plan, ...own } of images) {
       const imageId = yield* load(plan);
       // Until the list has it a prune takes it for one that nothing needs.
       holds.push(context.index.hold(imageId));
-      made.push({ imageId, attestations });
+      made.push({ imageId, ...own });
     }
     const before = imagesNamed(context, names);
     const said = names.map((name) => `${canonicalRepository(name)}:${name.tag ?? 'latest'}`);
-    const { imageId } = makeList(context, made, { names, said });
+    const { imageId } = makeList(context, made, { ...facts, names, said });
     yield* loaded(imageId, names, before);
   } finally {
     holds.forEach((hold) => hold[Symbol.dispose]());

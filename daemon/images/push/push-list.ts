@@ -1,11 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { ProgressMessage } from '../../../api/types/image.ts';
-import type { ManifestListRow } from '../../../storage/database/rows.ts';
-import { imageIndex, imageTypes, type OciDescriptor } from '../../../storage/image-archives/oci-documents.ts';
+import type { ListedImage, ManifestListRow } from '../../../storage/database/rows.ts';
+import {
+  annotationMap,
+  imageIndex,
+  imageTypes,
+  type OciDescriptor,
+} from '../../../storage/image-archives/oci-documents.ts';
 import { hasBlob, putManifest, uploadBlob } from '../../../storage/registry/push-repository.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { attestationsIn } from '../lists/attestations.ts';
-import { listedDescriptor, listedManifest, statementsAbout } from '../lists/describe.ts';
+import { describeListed, statementsAbout } from '../lists/describe.ts';
 import { LayerPush, type PushedBlob } from './layer-push.ts';
 import { pushProgress } from './push-progress.ts';
 import { commitPushed, pushConfig, type OnePush, type PushContext } from './pushed.ts';
@@ -23,8 +28,8 @@ export async function* pushList(
   const { index, pins, slots } = context;
   const { row, repository, signal } = push;
   await using _collect = { [Symbol.asyncDispose]: () => context.collector.collect() };
-  const images = list.images.map(({ imageId }) => index.findWhole(imageId));
-  const layers = images.flatMap((image) => image.row.layerIds.map((id) => index.layer(id)));
+  const images = list.images.map((listed) => ({ listed, image: index.findWhole(listed.imageId) }));
+  const layers = images.flatMap(({ image }) => image.row.layerIds.map((id) => index.layer(id)));
   using _pin = pins.pin(layers.map(({ id }) => id));
   const unique = [...new Map(layers.map((layer) => [layer.diffId, layer])).values()];
   const pushes = unique.map((layer) => new LayerPush(context, layer, push)).toReversed();
@@ -35,19 +40,30 @@ export async function* pushList(
   const blobs = await uploads.result;
   const manifests: OciDescriptor[] = [];
   const said: OciDescriptor[] = [];
-  for (const image of images) {
-    const isThere = image.row.id === push.image.row.id && hasConfig;
-    const put = await putImage(context, push, { image, list, blobs, isThere });
+  let root: Document | undefined;
+  for (const { listed, image } of images) {
+    const isThere = listed.imageId === push.image.row.id && hasConfig;
+    const put = await putImage(context, push, { listed, image, list, blobs, isThere });
     manifests.push(put.descriptor);
     said.push(...put.statements);
+    root = put.manifest;
   }
   const types = imageTypes(list.isOci);
-  const bytes = imageIndex(types, [...manifests, ...said], new Map());
+  if (!list.isAlone || root === undefined) {
+    const annotations = annotationMap(list.annotations?.own);
+    root = { bytes: imageIndex(types, [...manifests, ...said], annotations), mediaType: types.index };
+  }
+  const { bytes } = root;
   const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-  const occurrence = await putManifest(repository, row.tag, { bytes, mediaType: types.index }, signal);
+  const occurrence = await putManifest(repository, row.tag, root, signal);
   commitPushed(context, push, { digest, blobs, layers, occurrence });
   yield { status: `${row.tag}: digest: ${digest} size: ${bytes.length}` };
   yield { progressDetail: {}, aux: { Tag: row.tag, Digest: digest, Size: bytes.length } };
+}
+
+interface Document {
+  bytes: Buffer;
+  mediaType: string;
 }
 
 /** One of its images, by its digest. Answers what the index has of it and of what is said of it. */
@@ -55,27 +71,32 @@ async function putImage(
   context: PushContext,
   push: OnePush,
   {
+    listed,
     image,
     list,
     blobs,
     isThere,
   }: {
+    listed: ListedImage;
     image: ImageRecord;
     list: ManifestListRow;
     blobs: ReadonlyMap<string, PushedBlob>;
     isThere: boolean;
   },
-): Promise<{ descriptor: OciDescriptor; statements: OciDescriptor[] }> {
+): Promise<{ manifest: Document; descriptor: OciDescriptor; statements: OciDescriptor[] }> {
   const { repository, signal } = push;
   const { isOci } = list;
   const types = imageTypes(isOci);
   await pushConfig(push, image, isThere);
-  const bytes = listedManifest(context, image, {
+  const { manifest: bytes, descriptor } = describeListed(context, image, {
+    ...listed,
     isOci,
     blobs: image.row.layerIds.map((id) => blobOf(blobs, context.index.layer(id))),
   });
-  const descriptor = listedDescriptor(image, bytes, isOci);
-  await putManifest(repository, descriptor.digest, { bytes, mediaType: types.manifest }, signal);
+  const manifest = { bytes, mediaType: types.manifest };
+  if (!list.isAlone) {
+    await putManifest(repository, descriptor.digest, manifest, signal);
+  }
   const statements = statementsAbout(image, attestationsIn(context, list.id, image.row.id), {
     names: list.names,
     digest: descriptor.digest,
@@ -90,5 +111,5 @@ async function putImage(
     const { digest } = statements.descriptor;
     await putManifest(repository, digest, { bytes: statements.manifest, mediaType: types.manifest }, signal);
   }
-  return { descriptor, statements: statements === undefined ? [] : [statements.descriptor] };
+  return { manifest, descriptor, statements: statements === undefined ? [] : [statements.descriptor] };
 }

@@ -1,5 +1,5 @@
 import type { ImagePlatform } from '../../../api/types/image.ts';
-import type { ManifestListRow, TagRow } from '../../../storage/database/rows.ts';
+import type { ListedImage, ManifestListRow, TagRow } from '../../../storage/database/rows.ts';
 import { canonicalRepository, tryParseReference } from '../../../storage/references/reference.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
 import { imagesFor } from '../platform-asked.ts';
@@ -12,6 +12,8 @@ export interface Chosen {
   meant: ImageRecord;
   /** That they are of; undefined = one image alone. */
   list: ManifestListRow | undefined;
+  /** It is an image alone, of a list or not: what is said of it is left. */
+  isAlone: boolean;
   /** None: it was asked for by its id. */
   tags: TagRow[];
 }
@@ -49,9 +51,16 @@ function chooseOne(index: ImageIndex, text: string, platforms: readonly ImagePla
       : list.images.flatMap(({ imageId }) => index.get(imageId) ?? []);
   const whole = images.map((image) => index.whole(image, text));
   const meant = whole.find(({ row }) => row.id === list?.imageId) ?? whole[0] ?? index.findWhole(text);
-  // One that was chosen by its platform is saved as an image alone.
-  const isAlone = platforms.length > 0 && images.length === 1;
-  return { images: whole, meant, list: isAlone ? undefined : list, tags: [] };
+  // One that was chosen by its platform is saved without the others.
+  const isAlone =
+    list === undefined || list.isAlone === true || (platforms.length > 0 && images.length === 1);
+  const isPlain = isAlone && listedAs(list, meant)?.annotations === undefined && list?.isAlone !== true;
+  return { images: whole, meant, list: isPlain ? undefined : list, isAlone, tags: [] };
+}
+
+/** What a list has of an image. Pure. */
+export function listedAs(list: ManifestListRow | undefined, { row }: ImageRecord): ListedImage | undefined {
+  return list?.images.find(({ imageId }) => imageId === row.id);
 }
 
 function namedBy(index: ImageIndex, ref: string): { text: string; tag: TagRow | undefined }[] {

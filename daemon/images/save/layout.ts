@@ -1,13 +1,12 @@
 import { Readable } from 'node:stream';
 import { imageStatements } from '../../../storage/image-archives/image-statements.ts';
 import { ociArchive, type OciGroup, type OciImage } from '../../../storage/image-archives/oci-archive.ts';
+import { annotationMap } from '../../../storage/image-archives/oci-documents.ts';
 import type { ImageContext } from '../context.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { attestationsIn } from '../lists/attestations.ts';
 import { platformOf } from '../manifests.ts';
-import type { Chosen } from './chosen.ts';
-
-const NOTHING: ReadonlyMap<string, string> = new Map();
+import { listedAs, type Chosen } from './chosen.ts';
 
 /**
  * What was chosen as an OCI layout, layers as the plain tars that they are. Its `manifest.json`, which older engines
@@ -23,22 +22,24 @@ async function* write(groups: readonly OciGroup[], onEnd: () => void): AsyncGene
   onEnd();
 }
 
-function groupOf(context: ImageContext, { images, meant, list, tags }: Chosen): OciGroup {
+function groupOf(context: ImageContext, chosen: Chosen): OciGroup {
+  const { images, meant, list, tags } = chosen;
   const names = tags.map(({ repository, tag }) => `${repository}:${tag}`);
-  const written = images.map((image) => ociImage(context, image, list));
+  const written = images.map((image) => ociImage(context, image, chosen));
   return {
     images: written,
     meant: written[images.indexOf(meant)],
     names,
-    annotations: NOTHING,
-    descriptorAnnotations: NOTHING,
+    annotations: annotationMap(list?.annotations?.own),
+    descriptorAnnotations: annotationMap(list?.annotations?.descriptor),
     told: () => undefined /* there is nobody to be told */,
   };
 }
 
-function ociImage(context: ImageContext, image: ImageRecord, list: Chosen['list']): OciImage {
+function ociImage(context: ImageContext, image: ImageRecord, { list, isAlone }: Chosen): OciImage {
   const { index, layers } = context;
   const platform = platformOf(image);
+  const annotations = listedAs(list, image)?.annotations;
   return {
     config: image.row.config,
     layers: image.row.layerIds.map((layerId) => {
@@ -57,11 +58,11 @@ function ociImage(context: ImageContext, image: ImageRecord, list: Chosen['list'
     compression: 'uncompressed',
     isOci: list?.isOci ?? false,
     platform,
-    isByPlatform: list !== undefined,
-    annotations: NOTHING,
-    descriptorAnnotations: NOTHING,
+    isByPlatform: list !== undefined && !isAlone,
+    annotations: annotationMap(annotations?.own),
+    descriptorAnnotations: annotationMap(annotations?.descriptor),
     statements: (digest) =>
-      list === undefined
+      list === undefined || isAlone
         ? []
         : imageStatements(
             { attestations: attestationsIn(context, list.id, image.row.id), platform },

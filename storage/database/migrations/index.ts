@@ -14,6 +14,7 @@ import { buildRecords } from './0012-build-records.ts';
 import { buildHistory } from './0013-build-history.ts';
 import { ownDigests } from './0014-own-digests.ts';
 import { manifestLists } from './0015-manifest-lists.ts';
+import { annotations } from './0016-annotations.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   buildHistory,
   ownDigests,
   manifestLists,
+  annotations,
 ];

@@ -1,18 +1,21 @@
 import type Sqlite from 'better-sqlite3';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import { named } from '../errors.ts';
-import type { ListedImage, ManifestListTable } from '../rows.ts';
+import type { DocumentAnnotations, ListedImage, ManifestListRow, ManifestListTable } from '../rows.ts';
 
 interface RawList {
   id: string;
   imageId: string;
   sizeBytes: number;
   isOci: number;
+  isAlone: number;
+  annotations: string | null;
   names: string;
 }
 
 interface RawImage {
   imageId: string;
+  annotations: string | null;
   digest: string | null;
   sizeBytes: number | null;
 }
@@ -31,13 +34,14 @@ export function manifestListTable(
   atomically: (change: () => void) => void,
 ): ManifestListTable {
   const insert = connection.prepare(
-    `INSERT INTO manifest_lists (id, image_id, size_bytes, is_oci, names) VALUES (?, ?, ?, ?, ?)
+    `INSERT INTO manifest_lists (id, image_id, size_bytes, is_oci, is_alone, annotations, names)
+     VALUES (?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO NOTHING`,
   );
   const insertImage = connection.prepare(
     `INSERT INTO manifest_list_images
-       (list_id, position, image_id, attestations, statements_digest, statements_bytes)
-     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (list_id, position) DO NOTHING`,
+       (list_id, position, image_id, annotations, attestations, statements_digest, statements_bytes)
+     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (list_id, position) DO NOTHING`,
   );
   const remove = connection.prepare('DELETE FROM manifest_lists WHERE id = ?');
   const attestations = connection
@@ -47,22 +51,32 @@ export function manifestListTable(
     .pluck();
   const removeUnnamed = connection.prepare<[], string>(REMOVE_UNNAMED).pluck();
   const all = connection.prepare<[], RawList>(
-    'SELECT id, image_id AS imageId, size_bytes AS sizeBytes, is_oci AS isOci, names FROM manifest_lists ORDER BY id',
+    `SELECT id, image_id AS imageId, size_bytes AS sizeBytes, is_oci AS isOci, is_alone AS isAlone, annotations, names
+     FROM manifest_lists ORDER BY id`,
   );
   const imagesOf = connection.prepare<[string], RawImage>(
-    `SELECT image_id AS imageId, statements_digest AS digest, statements_bytes AS sizeBytes
+    `SELECT image_id AS imageId, annotations, statements_digest AS digest, statements_bytes AS sizeBytes
      FROM manifest_list_images WHERE list_id = ? ORDER BY position`,
   );
   return {
-    insert({ id, imageId, sizeBytes, isOci, names, images }, said) {
+    insert({ id, imageId, sizeBytes, isOci, isAlone = false, annotations, names, images }, said) {
       atomically(() => {
         named(`insert manifest list ${id}`, () => {
-          insert.run(id, imageId, sizeBytes, isOci ? 1 : 0, JSON.stringify(names));
-          images.forEach(({ imageId: listed, statements }, position) =>
+          insert.run(
+            id,
+            imageId,
+            sizeBytes,
+            isOci ? 1 : 0,
+            isAlone ? 1 : 0,
+            textOf(annotations),
+            JSON.stringify(names),
+          );
+          images.forEach(({ imageId: listed, annotations: own, statements }, position) =>
             insertImage.run(
               id,
               position,
               listed,
+              textOf(own),
               said[position] ?? null,
               statements?.digest ?? null,
               statements?.sizeBytes ?? null,
@@ -78,17 +92,38 @@ export function manifestListTable(
     },
     attestations: (id, imageId) => attestations.get(id, imageId) ?? undefined,
     removeUnnamed: () => named('remove manifest lists without a name', () => removeUnnamed.all()),
-    all: () =>
-      all.all().map(({ isOci, names, ...row }) => ({
-        ...row,
-        isOci: isOci === 1,
-        // Written by us alone.
-        names: JSON.parse(names) as string[],
-        images: imagesOf.all(row.id).map((image) => listedImage(image)),
-      })),
+    all: () => all.all().map((row) => listOf(row, imagesOf.all(row.id))),
   };
 }
 
-function listedImage({ imageId, digest, sizeBytes }: RawImage): ListedImage {
-  return digest === null || sizeBytes === null ? { imageId } : { imageId, statements: { digest, sizeBytes } };
+function listOf(
+  { isOci, isAlone, annotations, names, ...row }: RawList,
+  images: readonly RawImage[],
+): ManifestListRow {
+  return {
+    ...row,
+    isOci: isOci === 1,
+    ...(isAlone === 1 && { isAlone: true }),
+    ...annotationsOf(annotations),
+    // Written by us alone.
+    names: JSON.parse(names) as string[],
+    images: images.map((image) => listedImage(image)),
+  };
+}
+
+function listedImage({ imageId, annotations, digest, sizeBytes }: RawImage): ListedImage {
+  return {
+    imageId,
+    ...annotationsOf(annotations),
+    ...(digest !== null && sizeBytes !== null && { statements: { digest, sizeBytes } }),
+  };
+}
+
+function textOf(annotations: DocumentAnnotations | undefined): string | null {
+  return annotations === undefined ? null : JSON.stringify(annotations);
+}
+
+function annotationsOf(text: string | null): { annotations?: DocumentAnnotations } {
+  // Written by us alone.
+  return text === null ? {} : { annotations: JSON.parse(text) as DocumentAnnotations };
 }

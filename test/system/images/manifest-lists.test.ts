@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { AttestationStatement, ImageInspect, ImageSummary } from '../../../api/types/image.ts';
@@ -6,6 +7,11 @@ import { SessionServer } from '../../support/buildkit/session-server.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
 import { untar } from '../../support/images/untar.ts';
 import { TestRegistry } from '../../support/registry/registry.ts';
+
+/** A manifest, or an index of some. */
+interface Raw {
+  manifests?: { digest: string }[];
+}
 
 const BOTH = { platform: 'linux/arm64,linux/amd64' };
 const LINES = [
@@ -46,12 +52,13 @@ describeEngine(
       name: string,
       options: Record<string, string> = BOTH,
       lines: readonly string[] = LINES,
+      attrs: Record<string, string> = {},
     ): Promise<ReadonlyMap<string, string>> => {
       const content = Buffer.from(lines.join('\n'));
       server.list = [
         { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
       ];
-      return await client.build(server, [{ type: 'moby', attrs: { name } }], options);
+      return await client.build(server, [{ type: 'moby', attrs: { name, ...attrs } }], options);
     };
     const inspect = async (name: string, query = ''): Promise<ImageInspect> =>
       await engine.http.ok<ImageInspect>('GET', `/images/${name}/json?${query}`);
@@ -61,6 +68,14 @@ describeEngine(
       );
     const list = async (query = ''): Promise<ImageSummary[]> =>
       await engine.http.ok<ImageSummary[]>('GET', `/images/json?${query}`);
+    /** What the registry has, as it lies there. */
+    const raw = (path: string, reference: string): Raw => {
+      const accept = ['index', 'manifest'].map((kind) => `application/vnd.oci.image.${kind}.v1+json`);
+      const url = `http://127.0.0.1:5000/v2/${path}/manifests/${reference}`;
+      const argv = ['curl', '--silent', '--fail', '--header', `Accept: ${accept.join(',')}`, url];
+      const [file, ...args] = engine.daemon.netns.enter(...argv);
+      return JSON.parse(execFileSync(file, args).toString()) as Raw;
+    };
     const status = async (method: string, path: string): Promise<number> =>
       (await engine.http.request(method, path)).status;
     const create = async (name: string, query = ''): Promise<string> => {
@@ -185,6 +200,70 @@ describeEngine(
       await engine.http.ok('DELETE', '/images/two:1');
       await load(one);
       expect(await platforms('two:1')).toEqual(['arm64']);
+    });
+
+    test('annotations stay with it: shown, saved and loaded, pushed', async () => {
+      const name = '127.0.0.1:5000/annotated';
+      const told = await build(`${name}:1`, BOTH, LINES, {
+        'annotation-manifest[linux/arm64].a': 'm',
+        'annotation-manifest-descriptor.b': 'd',
+        'annotation-index.c': 'i',
+        'annotation-index-descriptor.d': 'x',
+      });
+      const before = await inspect(`${name}:1`, 'manifests=1');
+      expect(before.Descriptor).toMatchObject({
+        digest: told.get('containerimage.digest'),
+        annotations: { d: 'x' },
+      });
+      expect(before.Manifests?.map(({ Descriptor }) => Descriptor.annotations)).toEqual([
+        { b: 'd' },
+        { b: 'd' },
+      ]);
+      expect((await inspect(`${name}:1`, `platform=${arm64}`)).Descriptor).toEqual(
+        before.Manifests?.[0]?.Descriptor,
+      );
+      expect(await engine.http.ok('GET', `/v1.47/images/${name}:1/json`)).not.toHaveProperty('Descriptor');
+      const tar = (await engine.http.request('GET', `/images/${name}:1/get`)).bytes;
+      const one = (await engine.http.request('GET', `/images/${name}:1/get?platform=${arm64}`)).bytes;
+      await engine.http.ok('DELETE', `/images/${name}:1`);
+      await engine.http.request('POST', '/images/load?quiet=1', { body: one });
+      expect((await inspect(`${name}:1`)).Descriptor).toEqual(before.Manifests?.[0]?.Descriptor);
+      await engine.http.request('POST', '/images/load?quiet=1', { body: tar });
+      await engine.daemon.restart();
+      expect(await inspect(`${name}:1`, 'manifests=1')).toMatchObject({
+        Descriptor: before.Descriptor,
+        Manifests: before.Manifests,
+      });
+      const { text } = await engine.http.request('POST', `/images/${name}/push?tag=1`);
+      expect(text).not.toContain('errorDetail');
+      const index = raw('annotated', '1');
+      expect(index).toMatchObject({ annotations: { c: 'i' }, manifests: [{ annotations: { b: 'd' } }, {}] });
+      expect(raw('annotated', index.manifests?.[0]?.digest ?? '')).toMatchObject({ annotations: { a: 'm' } });
+    });
+
+    test('an image alone has annotations without an index', async () => {
+      const name = '127.0.0.1:5000/alone';
+      const options = { platform: 'linux/amd64' };
+      const told = await build(`${name}:1`, options, LINES, { 'annotation.a': 'm' });
+      const { Id, Descriptor } = await inspect(`${name}:1`);
+      expect([told.get('containerimage.digest'), told.get('containerimage.config.digest')]).toEqual([
+        Descriptor?.digest,
+        Id,
+      ]);
+      // The same image without them: another name, one image.
+      await build('plain:1', options);
+      expect((await inspect('plain:1')).Id).toBe(Id);
+      const tar = (await engine.http.request('GET', `/images/get?names=${name}:1&names=plain:1`)).bytes;
+      await engine.http.ok('DELETE', `/images/${name}:1`);
+      await engine.http.ok('DELETE', '/images/plain:1');
+      await engine.http.request('POST', '/images/load?quiet=1', { body: tar });
+      expect((await inspect(`${name}:1`)).Descriptor).toEqual(Descriptor);
+      expect((await inspect('plain:1')).Descriptor).not.toEqual(Descriptor);
+      await engine.http.ok('POST', `/images/${name}/push?tag=1`);
+      expect(raw('alone', '1')).toMatchObject({
+        mediaType: 'application/vnd.oci.image.manifest.v1+json',
+        annotations: { a: 'm' },
+      });
     });
 
     test('beside an image alone it is saved as well', async () => {

@@ -24,11 +24,11 @@ class Layout {
     return { mediaType, digest: `sha256:${hex}`, size: bytes.length };
   }
 
-  image(architecture: string): Described & { platform: object } {
+  image(architecture: string, annotations?: object): Described & { platform: object } {
     const platform = { os: 'linux', architecture };
     const rootfs = { type: 'layers', diff_ids: [] };
     const config = this.blob(`${OCI}.image.config.v1+json`, { ...platform, rootfs });
-    const manifest = { schemaVersion: 2, mediaType: TYPES.manifest, config, layers: [] };
+    const manifest = { schemaVersion: 2, mediaType: TYPES.manifest, config, layers: [], annotations };
     return { ...this.blob(TYPES.manifest, manifest), platform };
   }
 
@@ -47,8 +47,12 @@ class Layout {
 
   archive(...manifests: object[]): Archive {
     const index = this.blob(TYPES.index, { schemaVersion: 2, mediaType: TYPES.index, manifests });
-    const annotations = { 'io.containerd.image.name': 'docker.io/library/two:1' };
-    this.#files.set('index.json', Buffer.from(JSON.stringify({ manifests: [{ ...index, annotations }] })));
+    return this.archiveOf(index, { annotations: { 'io.containerd.image.name': 'docker.io/library/two:1' } });
+  }
+
+  /** Of one root. */
+  archiveOf(root: object, more: object): Archive {
+    this.#files.set('index.json', Buffer.from(JSON.stringify({ manifests: [{ ...root, ...more }] })));
     const all = Buffer.concat([...this.#files.values()]);
     let offset = 0;
     const members = new Map<string, { kind: 'file'; offset: number; size: number }>();
@@ -100,4 +104,36 @@ test('an image alone is no list; images that are not in the tarball are left', a
   const archive = layout.archive(layout.image('amd64'), missing);
   const { lists, rest } = await planLists(archive, await readRoots(archive));
   expect([lists.length, rest.length]).toEqual([0, 1]);
+});
+
+test('annotations are kept: of manifests and of the index, and where something names them for good', async () => {
+  const layout = new Layout();
+  const own = { ...layout.image('amd64', { a: '1' }), annotations: { b: '2' } };
+  const index = layout.blob(TYPES.index, { manifests: [own], annotations: { c: '3' } });
+  const named = { 'io.containerd.image.name': 'docker.io/library/two:1', 'config.digest': 'x', d: '4' };
+  const archive = layout.archiveOf(index, { annotations: named });
+  const { lists, rest } = await planLists(archive, await readRoots(archive));
+  expect(rest).toEqual([]);
+  expect(lists).toMatchObject([
+    {
+      isOci: true,
+      isAlone: false,
+      annotations: { own: { c: '3' }, descriptor: { d: '4' } },
+      images: [{ annotations: { own: { a: '1' }, descriptor: { b: '2' } } }],
+    },
+  ]);
+});
+
+test('an image alone with annotations is kept with them; names are none', async () => {
+  const layout = new Layout();
+  const kept = layout.archiveOf(layout.image('amd64', { a: '1' }), {});
+  const { lists } = await planLists(kept, await readRoots(kept));
+  expect(lists).toMatchObject([
+    { isAlone: true, annotations: undefined, images: [{ annotations: { own: { a: '1' }, descriptor: {} } }] },
+  ]);
+  const annotations = { 'containerd.io/distribution.source.docker.io': 'library/two' };
+  const plain = layout.archiveOf(layout.image('amd64'), { annotations });
+  expect(await planLists(plain, await readRoots(plain))).toMatchObject({ lists: [], rest: [{}] });
+  const large = layout.archiveOf(layout.image('amd64', { a: 'x'.repeat(65_536) }), {});
+  await expect(planLists(large, await readRoots(large))).rejects.toThrow('at most 65536 are kept');
 });

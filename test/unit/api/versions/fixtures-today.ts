@@ -83,6 +83,13 @@ export const FIXTURES_OF_TODAY: Readonly<Record<string, readonly Fixture[]>> = {
     { kind: 'request', older: { query: 'names=a&platform=x' }, newest: { query: 'names=a' } },
   ],
   'image-manifests': [{ kind: 'request', older: { query: 'manifests=1' }, newest: { query: '' } }],
+  'image-descriptor': [
+    {
+      kind: 'response',
+      newest: { Id: 'a', Descriptor: { mediaType: 'm', digest: 'sha256:b', size: 1 } },
+      older: { Id: 'a' },
+    },
+  ],
   'endpoint-gateway-priority': [
     {
       kind: 'response',
