@@ -163,12 +163,17 @@ export class ImageIndex {
   listNamed(text: string): ManifestListRow | undefined {
     const hex = FULL_DIGEST.exec(text)?.[1];
     if (hex !== undefined) {
-      return this.lists.get(`sha256:${hex}`) ?? this.lists.of(`sha256:${hex}`)[0];
+      const id = `sha256:${hex}`;
+      return (
+        this.lists.get(id) ??
+        (this.#images.has(id) ? this.lists.of(id)[0] : this.lists.get(this.#digestRow(id)?.list ?? ''))
+      );
     }
     const reference = tryParseReference(text);
     const { digest } = reference ?? {};
-    if (digest !== undefined) {
-      return this.lists.get(digest);
+    if (reference !== undefined && digest !== undefined) {
+      const { list = digest } = this.digest(reference) ?? {};
+      return this.lists.get(list);
     }
     const tag = reference && this.tag(withDefaultTag(reference));
     if (tag !== undefined) {
@@ -380,8 +385,12 @@ export class ImageIndex {
 
   /** The image that any repository has under a digest. */
   #byManifest(digest: string): ImageRecord | undefined {
-    const row = [...this.#digests.values()].find((each) => each.digest === digest) ?? this.lists.get(digest);
+    const row = this.#digestRow(digest) ?? this.lists.get(digest);
     return row && this.#images.get(row.imageId);
+  }
+
+  #digestRow(digest: string): ImageDigestRow | undefined {
+    return [...this.#digests.values()].find((each) => each.digest === digest);
   }
 
   #byPrefix(text: string): ImageRecord | undefined {

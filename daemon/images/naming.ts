@@ -1,5 +1,5 @@
 import { failpoint } from '../base/failpoint.ts';
-import type { TagRow } from '../../storage/database/rows.ts';
+import type { ImageDigestRow, TagRow } from '../../storage/database/rows.ts';
 import {
   canonicalRepository,
   type Reference,
@@ -56,11 +56,14 @@ export function nameImage(
 export function digestImage(
   { database, journal, index }: Pick<ImageContext, 'database' | 'journal' | 'index'>,
   imageId: string,
-  { repositories, ...asked }: { repositories: readonly string[]; digest: string; isOwn?: true },
+  {
+    repositories,
+    ...asked
+  }: Omit<ImageDigestRow, 'repository' | 'imageId'> & { repositories: readonly string[] },
 ): void {
   const known = index.digestsOf(imageId).filter(({ digest }) => digest === asked.digest);
   const rows = [...new Set(repositories)]
-    .filter((repository) => !known.some((row) => row.repository === repository && row.isOwn !== true))
+    .filter((repository) => !known.some((row) => row.repository === repository && isKnown(row, asked)))
     .map((repository) => ({ repository, imageId, ...asked }));
   if (rows.length === 0) {
     return;
@@ -74,6 +77,11 @@ export function digestImage(
     { durable: true },
   );
   rows.forEach((row) => index.setDigest(row));
+}
+
+/** Pure. */
+function isKnown(known: ImageDigestRow, asked: Pick<ImageDigestRow, 'list'>): boolean {
+  return known.isOwn !== true && known.list === asked.list;
 }
 
 /**

@@ -91,6 +91,8 @@ export interface ImageDigestRow {
   imageId: string;
   /** A build gave it that digest here; no registry is known to have it. */
   isOwn?: true;
+  /** The list that it means, and the image in it; without it the image alone. */
+  list?: string;
 }
 
 /** What an image was made from on this engine: by a commit, or by a step of a build. */

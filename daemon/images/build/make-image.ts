@@ -78,6 +78,11 @@ export function callByDigest(
 ): string {
   const digest = pushed ?? list ?? descriptorOf(context, context.index.find(imageId)).digest;
   const repositories = names.map((name) => canonicalRepository(parseName(name)));
-  digestImage(context, imageId, { repositories, digest, ...(pushed === undefined && { isOwn: true }) });
+  digestImage(context, imageId, {
+    repositories,
+    digest,
+    ...(pushed === undefined && { isOwn: true }),
+    ...(list !== undefined && { list }),
+  });
   return digest;
 }

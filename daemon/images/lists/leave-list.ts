@@ -1,5 +1,5 @@
 import type { ImageDeleteItem, ImagePlatform } from '../../../api/types/image.ts';
-import type { ListedImage, ManifestListRow, TagRow } from '../../../storage/database/rows.ts';
+import type { ImageDigestRow, ListedImage, ManifestListRow, TagRow } from '../../../storage/database/rows.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { ImageContext } from '../context.ts';
 import type { ImageRecord } from '../image-index.ts';
@@ -65,8 +65,18 @@ function replaceList(
       const row = { repository, tag, imageId };
       return next === undefined ? row : { ...row, list: next.id };
     });
-  // Its own digest names nothing any more.
+  // Its own digest names nothing any more; those of registries are of what is left.
   const digests = index.digestsOf(old.imageId).filter(({ digest }) => digest === old.id);
+  const pushed = index
+    .digestsOf(old.imageId)
+    .filter(({ digest, list }) => digest !== old.id && list === old.id)
+    .map(({ repository, digest, isOwn }): ImageDigestRow => ({
+      repository,
+      digest,
+      imageId,
+      ...(isOwn && { isOwn }),
+      ...(next !== undefined && { list: next.id }),
+    }));
   journal.commit(
     () => {
       if (next !== undefined) {
@@ -74,6 +84,7 @@ function replaceList(
       }
       tags.forEach((tag) => database.tags.set(tag));
       digests.forEach(({ repository, digest }) => database.digests.remove(repository, digest));
+      pushed.forEach((row) => database.digests.set(row));
       failpoint('images.list.replace');
       database.manifestLists.remove(old.id);
     },
@@ -85,4 +96,5 @@ function replaceList(
   }
   tags.forEach((tag) => index.setTag(tag));
   digests.forEach((row) => index.removeDigest(row));
+  pushed.forEach((row) => index.setDigest(row));
 }

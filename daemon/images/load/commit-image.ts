@@ -146,7 +146,7 @@ function commitRows(
       if (tags.length > 0) {
         database.images.setLastTagged(image.id, taggedNano);
       }
-      const digests = (image.digests ?? []).map((digest) => ({ ...digest, imageId: image.id }));
+      const digests = digestsOf(context, image);
       for (const digest of digests) {
         database.digests.set(digest);
       }
@@ -189,6 +189,18 @@ function tagsOf({ index }: ImageContext, { id, names }: NewImage & { id: string 
     const known = index.tag({ ...name, tag: name.tag ?? 'latest' });
     const row = { repository: canonicalRepository(name), tag: name.tag ?? 'latest', imageId: id };
     return known?.imageId === id ? known : row;
+  });
+}
+
+/** A digest that means the image already goes on meaning its list, too. */
+function digestsOf(
+  { index }: ImageContext,
+  { id, digests = [] }: NewImage & { id: string },
+): ImageDigestRow[] {
+  const known = index.digestsOf(id);
+  return digests.map(({ repository, digest }) => {
+    const { list } = known.find((row) => row.repository === repository && row.digest === digest) ?? {};
+    return { repository, digest, imageId: id, ...(list !== undefined && { list }) };
   });
 }
 

@@ -56,7 +56,7 @@ export async function* pushList(
   const { bytes } = root;
   const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
   const occurrence = await putManifest(repository, row.tag, root, signal);
-  commitPushed(context, push, { digest, blobs, layers, occurrence });
+  commitPushed(context, push, { digest, blobs, layers, list: list.id, occurrence });
   yield { status: `${row.tag}: digest: ${digest} size: ${bytes.length}` };
   yield { progressDetail: {}, aux: { Tag: row.tag, Digest: digest, Size: bytes.length } };
 }

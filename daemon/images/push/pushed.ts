@@ -50,6 +50,8 @@ export function commitPushed(
     digest: string;
     blobs: ReadonlyMap<string, PushedBlob>;
     layers: readonly LayerRow[];
+    /** That was given to it; undefined = an image alone. */
+    list?: string;
     /** What a hub calls the push; undefined = the registry is none, or had it already. */
     occurrence: string | undefined;
   },
@@ -57,7 +59,9 @@ export function commitPushed(
   const { repository, tag } = row;
   // The image may have been removed meanwhile; then there is nothing to remember.
   const stays = index.get(image.row.id) !== undefined;
-  const digest = { repository, digest: pushed.digest, imageId: image.row.id };
+  const { list } = pushed;
+  const means = list === undefined || index.lists.get(list) === undefined ? {} : { list };
+  const digest = { repository, digest: pushed.digest, imageId: image.row.id, ...means };
   journal.commit((emit) => {
     failpoint('images.push.commit');
     if (stays) {

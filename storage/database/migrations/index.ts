@@ -15,6 +15,7 @@ import { buildHistory } from './0013-build-history.ts';
 import { ownDigests } from './0014-own-digests.ts';
 import { manifestLists } from './0015-manifest-lists.ts';
 import { annotations } from './0016-annotations.ts';
+import { digestsOfLists } from './0017-digests-of-lists.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   ownDigests,
   manifestLists,
   annotations,
+  digestsOfLists,
 ];

@@ -23,7 +23,7 @@ interface RawImage {
 /** Lists that no name means any more, though names mean their image. */
 const REMOVE_UNNAMED = `DELETE FROM manifest_lists
        WHERE NOT EXISTS (SELECT 1 FROM tags WHERE list = manifest_lists.id)
-         AND NOT EXISTS (SELECT 1 FROM image_digests WHERE digest = manifest_lists.id)
+         AND NOT EXISTS (SELECT 1 FROM image_digests WHERE digest = manifest_lists.id OR list = manifest_lists.id)
          AND (EXISTS (SELECT 1 FROM tags WHERE image_id = manifest_lists.image_id)
            OR EXISTS (SELECT 1 FROM image_digests WHERE image_id = manifest_lists.image_id))
        RETURNING id`;

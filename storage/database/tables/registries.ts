@@ -6,25 +6,34 @@ import type { ImageDigestRow, ImageDigestTable, LayerBlobRow, LayerBlobTable } f
 /** Digests that images have in repositories. They go with their image. */
 export function imageDigestTable(connection: Sqlite.Database): ImageDigestTable {
   const set = connection.prepare(
-    `INSERT INTO image_digests (repository, digest, image_id, is_own) VALUES (?, ?, ?, ?)
-     ON CONFLICT (repository, digest) DO UPDATE SET image_id = excluded.image_id, is_own = excluded.is_own`,
+    `INSERT INTO image_digests (repository, digest, image_id, is_own, list) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (repository, digest) DO UPDATE
+     SET image_id = excluded.image_id, is_own = excluded.is_own, list = excluded.list`,
   );
   const remove = connection.prepare('DELETE FROM image_digests WHERE repository = ? AND digest = ?');
-  const all = connection.prepare<[], Omit<ImageDigestRow, 'isOwn'> & { isOwn: number }>(
-    `SELECT repository, digest, image_id AS imageId, is_own AS isOwn FROM image_digests
+  const all = connection.prepare<
+    [],
+    Omit<ImageDigestRow, 'isOwn' | 'list'> & { isOwn: number; list: string | null }
+  >(
+    `SELECT repository, digest, image_id AS imageId, is_own AS isOwn, list FROM image_digests
      ORDER BY repository, digest`,
   );
   return {
     set(row) {
       named(`set digest ${row.repository}@${row.digest}`, () =>
-        set.run(row.repository, row.digest, row.imageId, row.isOwn === true ? 1 : 0),
+        set.run(row.repository, row.digest, row.imageId, row.isOwn === true ? 1 : 0, row.list ?? null),
       );
       failpoint('database.digest.set');
     },
     remove(repository, digest) {
       named(`remove digest ${repository}@${digest}`, () => remove.run(repository, digest));
     },
-    all: () => all.all().map(({ isOwn, ...row }) => (isOwn === 1 ? { ...row, isOwn: true } : row)),
+    all: () =>
+      all.all().map(({ isOwn, list, ...row }) => ({
+        ...row,
+        ...(isOwn === 1 && { isOwn: true }),
+        ...(list !== null && { list }),
+      })),
   };
 }
 

@@ -290,6 +290,12 @@ describeEngine(
       };
       const digest = await push('tag=1');
       expect((await inspect(`${name}:1`)).RepoDigests).toEqual([`${name}@${digest}`]);
+      // By the digest of the push it is the list, too, after a restart as well.
+      await engine.daemon.restart();
+      for (const named of [`${name}@${digest}`, digest]) {
+        expect(await platforms(named)).toEqual(['arm64', 'attestation', 'amd64', 'attestation']);
+        expect((await inspect(named, `platform=${arm64}`)).Architecture).toBe('arm64');
+      }
       const alone = await push(`tag=1&platform=${arm64}`);
       expect(alone).not.toBe(digest);
       expect((await inspect(`${name}@${alone}`)).Architecture).toBe('arm64');
