@@ -1,4 +1,5 @@
 import { EngineError, errorText, type ErrorCode } from '../../../daemon/base/errors.ts';
+import { limits } from '../../../daemon/base/limits.ts';
 import { bytes, field, message, nested, number, repeated, text } from '../../../daemon/base/wire/protobuf.ts';
 
 /** How a call ended (https://grpc.github.io/grpc/core/md_doc_statuscodes.html): 0 is well. */
@@ -62,13 +63,37 @@ export function errorOf({ code, message: said }: RpcStatus, what: string): Engin
   });
 }
 
-/** Trailers of a call. */
+/** Of a message: each may become nine bytes, in a block of headers of which it must not be more than a part. */
+const MESSAGE_LENGTH_MAX = limits.rpcTrailerBytesMax / 16;
+
+/**
+ * Trailers of a call. They are one block of headers, which is sent whole or not at all: where an error is larger than
+ * `limits.rpcTrailerBytesMax`, a long message loses its end, and then the largest details are left out.
+ */
 export function trailersOf(status: RpcStatus): Record<string, string> {
+  const { message: said } = status;
+  const message = said.length > MESSAGE_LENGTH_MAX ? `${said.slice(0, MESSAGE_LENGTH_MAX)}...` : said;
+  let { details } = status;
+  let trailers = whole({ ...status, message });
+  while (bytesOf(trailers) > limits.rpcTrailerBytesMax && details.length > 0) {
+    const largest = Math.max(...details.map(({ value }) => value.length));
+    details = details.filter(({ value }) => value.length < largest);
+    trailers = whole({ ...status, message, details });
+  }
+  return trailers;
+}
+
+function whole(status: RpcStatus): Record<string, string> {
   return {
     'grpc-status': String(status.code),
     ...(status.message !== '' && { 'grpc-message': escapeMessage(status.message) }),
     ...(status.details.length > 0 && { 'grpc-status-details-bin': detailsOf(status) }),
   };
+}
+
+/** As HTTP/2 counts them at most (https://www.rfc-editor.org/rfc/rfc7541#section-4.1). */
+function bytesOf(trailers: Record<string, string>): number {
+  return Object.entries(trailers).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 256);
 }
 
 /** Of the trailers that a peer sent; without any the call was cut off. */
@@ -88,14 +113,12 @@ function detailsOf({ code, message: said, details }: RpcStatus): string {
 
 /** All but printable ASCII, and `%`, as the percent-encoded bytes of UTF-8. */
 function escapeMessage(text_: string): string {
-  let escaped = '';
-  for (const byte of Buffer.from(text_)) {
-    escaped +=
-      byte >= 0x20 && byte <= 0x7e && byte !== 0x25
-        ? String.fromCharCode(byte)
-        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-  }
-  return escaped;
+  return Buffer.from(text_)
+    .toString('latin1')
+    .replaceAll(
+      /[^\x20-\x24\x26-\x7e]/g,
+      (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+    );
 }
 
 function unescapeMessage(escaped: string): string {
