@@ -17,8 +17,9 @@ export async function planOciLayout(
   host: Platform,
 ): Promise<ImagePlan[]> {
   const named: { name: string; manifest: Descriptor }[] = [];
+  const known: Known = new Map();
   for (const root of roots) {
-    const manifest = await toManifest(archive, root, host, 0);
+    const manifest = await toManifest({ archive, host, known }, root, 0);
     named.push({ name: nameOf(root.annotations), manifest });
   }
   const plans: ImagePlan[] = [];
@@ -37,8 +38,13 @@ function pickOnePerName(
   host: Platform,
 ): { manifest: Descriptor; names: string[] }[] {
   const chosen = new Map<string, { manifest: Descriptor; names: string[] }>();
-  for (const name of new Set(named.map((item) => item.name))) {
-    const candidates = named.filter((item) => item.name === name).map((item) => item.manifest);
+  const byName = new Map<string, Descriptor[]>();
+  for (const { name, manifest } of named) {
+    const known = byName.get(name) ?? [];
+    byName.set(name, known);
+    known.push(manifest);
+  }
+  for (const [name, candidates] of byName) {
     const best = choosePlatform(candidates, host);
     // Unnamed images without a platform are as many images; a platform tells which one of them is meant.
     for (const manifest of best === undefined ? candidates : [best]) {
@@ -50,12 +56,15 @@ function pickOnePerName(
   return [...chosen.values()];
 }
 
+/** What indexes lead to, so that each is read once however many point to it. */
+type Known = Map<string, Descriptor>;
+
 async function toManifest(
-  archive: Archive,
+  at: { archive: Archive; host: Platform; known: Known },
   descriptor: Descriptor,
-  host: Platform,
   depth: number,
 ): Promise<Descriptor> {
+  const { archive, host, known } = at;
   if (MANIFEST_TYPES.has(descriptor.mediaType)) {
     return descriptor;
   }
@@ -65,10 +74,17 @@ async function toManifest(
   if (depth >= limits.indexNestingMax) {
     throw wrong(descriptor.digest, `indexes nested deeper than ${limits.indexNestingMax}`);
   }
+  const key = `${descriptor.mediaType} ${descriptor.digest} ${descriptor.size}`;
+  const there = known.get(key);
+  if (there !== undefined) {
+    return there;
+  }
   const index = readIndex(await readDocument(archive, descriptor), descriptor.digest);
   const best = choosePlatform(index, host) ?? (index.length === 1 ? index[0] : undefined);
   if (best === undefined) {
     throw notFound(`no matching manifest for ${formatPlatform(host)} in the manifest list entries`);
   }
-  return await toManifest(archive, best, host, depth + 1);
+  const found = await toManifest(at, best, depth + 1);
+  known.set(key, found);
+  return found;
 }

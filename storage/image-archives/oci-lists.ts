@@ -7,7 +7,16 @@ import {
   readManifest,
   type Descriptor,
 } from '../image/descriptor.ts';
-import { asArray, asObject, asString, asStringMap, optional, parseJson, wrong } from '../image/json.ts';
+import {
+  asArray,
+  asObject,
+  asString,
+  asStringMap,
+  optional,
+  parseJson,
+  wrong,
+  type JsonObject,
+} from '../image/json.ts';
 import type { DocumentAnnotations } from '../database/rows.ts';
 import type { Reference } from '../references/reference.ts';
 import { documentAnnotations, isOciType } from './annotations.ts';
@@ -33,50 +42,58 @@ export interface ListPlan {
   }[];
 }
 
+/** An image of a list. */
+type Listed = ListPlan['images'][number];
+
+/** What was read of a tarball for lists. */
+interface AllRead {
+  /** By their manifests; undefined = parts are missing. */
+  images: Map<string, ReadImage | undefined>;
+  statementBytes: number;
+}
+
+interface ReadImage {
+  plan: ImagePlan;
+  /** Digest of the configuration, which is what an image is. */
+  config: string;
+  /** What is kept of the manifest. */
+  document: JsonObject;
+}
+
 /**
  * The lists that roots of a layout lead to: indexes with several images for Linux that are in the tarball, or with one
- * of which something is said, and manifests with annotations. `rest`: the roots that are no such list.
+ * of which something is said, and manifests with annotations. `rest`: the roots that are no such list. Each
+ * manifest and each index is read once, however many point to it.
  */
 export async function planLists(
   archive: Archive,
   roots: readonly Descriptor[],
 ): Promise<{ lists: ListPlan[]; rest: Descriptor[] }> {
-  const lists = new Map<string, ListPlan>();
+  const planned = new Map<string, ListPlan | undefined>();
+  const read: AllRead = { images: new Map(), statementBytes: 0 };
   const rest: Descriptor[] = [];
   for (const root of roots) {
-    const list = lists.get(root.digest) ?? (await planList(archive, root));
+    const key = `${root.mediaType} ${root.digest}`;
+    if (!planned.has(key)) {
+      planned.set(key, await planList(archive, root, read));
+    }
+    const list = planned.get(key);
     if (list === undefined) {
       rest.push(root);
       continue;
     }
-    lists.set(root.digest, list);
     const name = toReference(nameOf(root.annotations));
     list.names.push(...(name === undefined ? [] : [name]));
   }
-  return { lists: [...lists.values()], rest };
+  return { lists: [...planned.values()].filter((list) => list !== undefined), rest };
 }
 
-async function planList(archive: Archive, root: Descriptor): Promise<ListPlan | undefined> {
+async function planList(archive: Archive, root: Descriptor, read: AllRead): Promise<ListPlan | undefined> {
   if (!INDEX_TYPES.has(root.mediaType)) {
     return MANIFEST_TYPES.has(root.mediaType) ? await planAnnotated(archive, root) : undefined;
   }
   const index = await readDocument(archive, root);
-  const all = allDescriptors(index, root.digest);
-  const said = all.filter(
-    ({ annotations }) => annotations['vnd.docker.reference.type'] === 'attestation-manifest',
-  );
-  const images: ListPlan['images'] = [];
-  for (const descriptor of all.filter((each) => isImage(each))) {
-    if (await isWhole(archive, descriptor)) {
-      const plan = await planManifest(archive, descriptor, []);
-      const about = said.find(
-        ({ annotations }) => annotations['vnd.docker.reference.digest'] === descriptor.digest,
-      );
-      const attestations = about === undefined ? [] : await readAbout(archive, about, descriptor.digest);
-      const annotations = await manifestAnnotations(archive, descriptor);
-      images.push({ plan, attestations, annotations });
-    }
-  }
+  const images = await listedImages(archive, allDescriptors(index, root.digest), read);
   const annotations = documentAnnotations(index, root);
   const isList =
     images.length > 1 ||
@@ -87,9 +104,39 @@ async function planList(archive: Archive, root: Descriptor): Promise<ListPlan | 
     : undefined;
 }
 
+/** Of what an index has. One image may be there twice, or in several forms: its layers packed in two ways, say. */
+async function listedImages(archive: Archive, all: readonly Descriptor[], read: AllRead): Promise<Listed[]> {
+  const said = new Map(
+    all
+      .filter(({ annotations }) => annotations['vnd.docker.reference.type'] === 'attestation-manifest')
+      .toReversed()
+      .map((descriptor) => [descriptor.annotations['vnd.docker.reference.digest'] ?? '', descriptor]),
+  );
+  const images = new Map<string, Listed>();
+  const manifests = new Map(all.filter((each) => isImage(each)).map((each) => [each.digest, each]));
+  for (const [digest, descriptor] of manifests) {
+    if (!read.images.has(digest)) {
+      read.images.set(digest, await readImage(archive, descriptor));
+    }
+    const found = read.images.get(digest);
+    if (found === undefined) {
+      continue;
+    }
+    const before = images.get(found.config) ?? { plan: found.plan, attestations: [], annotations: undefined };
+    const about = before.attestations.length > 0 ? undefined : said.get(digest);
+    images.set(found.config, {
+      plan: before.plan,
+      attestations:
+        about === undefined ? before.attestations : await readAbout(archive, about, { image: digest, read }),
+      annotations: before.annotations ?? documentAnnotations(found.document, descriptor),
+    });
+  }
+  return [...images.values()];
+}
+
 /** An image without an index; undefined = it has no annotations that are to be kept. */
 async function planAnnotated(archive: Archive, root: Descriptor): Promise<ListPlan | undefined> {
-  const annotations = await manifestAnnotations(archive, root);
+  const annotations = documentAnnotations(await readDocument(archive, root), root);
   return annotations === undefined
     ? undefined
     : {
@@ -101,13 +148,6 @@ async function planAnnotated(archive: Archive, root: Descriptor): Promise<ListPl
       };
 }
 
-async function manifestAnnotations(
-  archive: Archive,
-  descriptor: Descriptor,
-): Promise<DocumentAnnotations | undefined> {
-  return documentAnnotations(await readDocument(archive, descriptor), descriptor);
-}
-
 function isImage({ mediaType, platform, annotations }: Descriptor): boolean {
   return (
     MANIFEST_TYPES.has(mediaType) &&
@@ -117,16 +157,25 @@ function isImage({ mediaType, platform, annotations }: Descriptor): boolean {
 }
 
 /** Engines that keep registries' blobs save the index as it was, with the images that they have. */
-async function isWhole(archive: Archive, descriptor: Descriptor): Promise<boolean> {
+async function readImage(archive: Archive, descriptor: Descriptor): Promise<ReadImage | undefined> {
   if (!archive.has(blobName(descriptor))) {
-    return false;
+    return undefined;
   }
-  const { config, layers } = readManifest(await readDocument(archive, descriptor), descriptor.digest);
-  return [config, ...layers].every((blob) => archive.has(blobName(blob)));
+  const manifest = await readDocument(archive, descriptor);
+  const { config, layers } = readManifest(manifest, descriptor.digest);
+  if (![config, ...layers].every((blob) => archive.has(blobName(blob)))) {
+    return undefined;
+  }
+  const plan = await planManifest(archive, descriptor, []);
+  return { plan, config: config.digest, document: { annotations: manifest['annotations'] } };
 }
 
 /** What a manifest says of an image; other forms than statements (signatures, say) are left. */
-async function readAbout(archive: Archive, descriptor: Descriptor, image: string): Promise<Attestation[]> {
+async function readAbout(
+  archive: Archive,
+  descriptor: Descriptor,
+  { image, read }: { image: string; read: AllRead },
+): Promise<Attestation[]> {
   if (!archive.has(blobName(descriptor))) {
     return [];
   }
@@ -135,6 +184,14 @@ async function readAbout(archive: Archive, descriptor: Descriptor, image: string
   );
   if (statements.length > limits.attestationsMax) {
     throw wrong(descriptor.digest, `more than ${limits.attestationsMax} statements about an image`);
+  }
+  // All of them are kept until they are stored, and documents may point to one again and again.
+  read.statementBytes += statements.reduce((sum, { size }) => sum + size, 0);
+  if (read.statementBytes > limits.loadedStatementsBytesMax) {
+    throw wrong(
+      descriptor.digest,
+      `more than ${limits.loadedStatementsBytesMax} bytes of statements in a tarball`,
+    );
   }
   const said: Attestation[] = [];
   for (const layer of statements) {

@@ -71,14 +71,14 @@ const MESSAGE_LENGTH_MAX = limits.rpcTrailerBytesMax / 16;
  * `limits.rpcTrailerBytesMax`, a long message loses its end, and then the largest details are left out.
  */
 export function trailersOf(status: RpcStatus): Record<string, string> {
-  const { message: said } = status;
-  const message = said.length > MESSAGE_LENGTH_MAX ? `${said.slice(0, MESSAGE_LENGTH_MAX)}...` : said;
+  const isLong = status.message.length > MESSAGE_LENGTH_MAX;
+  const cut = isLong ? { message: `${status.message.slice(0, MESSAGE_LENGTH_MAX)}...` } : {};
   let { details } = status;
-  let trailers = whole({ ...status, message });
+  let trailers = whole({ ...status, ...cut });
   while (bytesOf(trailers) > limits.rpcTrailerBytesMax && details.length > 0) {
     const largest = Math.max(...details.map(({ value }) => value.length));
     details = details.filter(({ value }) => value.length < largest);
-    trailers = whole({ ...status, message, details });
+    trailers = whole({ ...status, ...cut, details });
   }
   return trailers;
 }

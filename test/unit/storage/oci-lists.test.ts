@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { Archive } from '../../../storage/image-archives/archive.ts';
 import { readRoots } from '../../../storage/image-archives/oci-blobs.ts';
+import { planOciLayout } from '../../../storage/image-archives/oci-layout.ts';
 import { planLists } from '../../../storage/image-archives/oci-lists.ts';
 
 const OCI = 'application/vnd.oci';
@@ -16,6 +17,8 @@ interface Described {
 /** A layout that is written blob by blob. */
 class Layout {
   readonly #files = new Map<string, Buffer>();
+  /** Of its archives. */
+  bytesRead = 0;
 
   blob(mediaType: string, content: object): Described {
     const bytes = Buffer.from(JSON.stringify(content));
@@ -32,6 +35,15 @@ class Layout {
     return { ...this.blob(TYPES.manifest, manifest), platform };
   }
 
+  /** The image of `image` by another manifest. */
+  form(architecture: string): Described & { platform: object } {
+    const { platform, ...own } = this.image(architecture);
+    const manifest = JSON.parse(
+      String(this.#files.get(own.digest.replace('sha256:', 'blobs/sha256/'))),
+    ) as object;
+    return { ...this.blob(TYPES.manifest, { ...manifest, form: 'other' }), platform };
+  }
+
   /** Its configuration is no image's: newer builders write artifacts. */
   said(about: string, statements: readonly object[]): object {
     const layers = statements.map((statement) => this.blob('application/vnd.in-toto+json', statement));
@@ -45,14 +57,22 @@ class Layout {
     return { ...this.blob(TYPES.manifest, manifest), annotations, platform };
   }
 
+  index(...manifests: object[]): Described {
+    return this.blob(TYPES.index, { schemaVersion: 2, mediaType: TYPES.index, manifests });
+  }
+
   archive(...manifests: object[]): Archive {
-    const index = this.blob(TYPES.index, { schemaVersion: 2, mediaType: TYPES.index, manifests });
+    const index = this.index(...manifests);
     return this.archiveOf(index, { annotations: { 'io.containerd.image.name': 'docker.io/library/two:1' } });
   }
 
   /** Of one root. */
   archiveOf(root: object, more: object): Archive {
-    this.#files.set('index.json', Buffer.from(JSON.stringify({ manifests: [{ ...root, ...more }] })));
+    return this.archiveOfAll({ ...root, ...more });
+  }
+
+  archiveOfAll(...manifests: object[]): Archive {
+    this.#files.set('index.json', Buffer.from(JSON.stringify({ manifests })));
     const all = Buffer.concat([...this.#files.values()]);
     let offset = 0;
     const members = new Map<string, { kind: 'file'; offset: number; size: number }>();
@@ -62,7 +82,10 @@ class Layout {
     }
     const spool = {
       fd: -1,
-      read: (from: number, size: number) => Promise.resolve(all.subarray(from, from + size)),
+      read: (from: number, size: number) => {
+        this.bytesRead += size;
+        return Promise.resolve(all.subarray(from, from + size));
+      },
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
     return new Archive(spool as unknown as ConstructorParameters<typeof Archive>[0], members);
@@ -136,4 +159,46 @@ test('an image alone with annotations is kept with them; names are none', async 
   expect(await planLists(plain, await readRoots(plain))).toMatchObject({ lists: [], rest: [{}] });
   const large = layout.archiveOf(layout.image('amd64', { a: 'x'.repeat(65_536) }), {});
   await expect(planLists(large, await readRoots(large))).rejects.toThrow('at most 65536 are kept');
+});
+
+test('an image that is there twice, or in several forms, is one; of it is said what is said of any form', async () => {
+  const layout = new Layout();
+  const [own, form, other] = [layout.image('amd64'), layout.form('amd64'), layout.image('arm64')];
+  const said = layout.said(form.digest, [{ predicateType: 'p', predicate: {} }]);
+  const archive = layout.archive(own, own, form, other, said);
+  const { lists } = await planLists(archive, await readRoots(archive));
+  const told = lists[0]?.images.map(({ attestations }) =>
+    attestations.map(({ predicateType }) => predicateType),
+  );
+  expect(told).toEqual([['p'], []]);
+  const alone = layout.archive(own, own, form);
+  expect((await planLists(alone, await readRoots(alone))).lists).toEqual([]);
+});
+
+test('documents are read once, however many point to them, and statements are bounded', async () => {
+  const layout = new Layout();
+  const own = layout.image('amd64');
+  const more = Array.from({ length: 500 }, (_, n) => ({
+    ...own,
+    platform: { os: 'linux', architecture: `a${n}` },
+  }));
+  const index = layout.index(own, ...more);
+  const archive = layout.archiveOfAll(...Array.from({ length: 500 }, (_, n) => ({ ...index, n })));
+  const roots = await readRoots(archive);
+  layout.bytesRead = 0;
+  const { rest } = await planLists(archive, roots);
+  await planOciLayout(archive, rest, { os: 'linux', architecture: 'amd64' });
+  expect(layout.bytesRead).toBeLessThan(1_000_000);
+
+  const statement = { predicateType: 'p', predicate: 'x'.repeat(30 * 1024 * 1024) };
+  const large = layout.archive(
+    own,
+    layout.said(
+      own.digest,
+      Array.from({ length: 5 }, () => statement),
+    ),
+  );
+  await expect(planLists(large, await readRoots(large))).rejects.toThrow(
+    'more than 134217728 bytes of statements in a tarball',
+  );
 });
