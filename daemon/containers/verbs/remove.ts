@@ -45,10 +45,12 @@ export async function removeContainer(
   }
   await context.mutex.run(container.id, async () => {
     await context.turns.next();
-    if (context.registry.get(container.id) !== container) {
+    if (context.registry.get(container.id) === container) {
+      await removeLocked(context, container, options);
+    } else if (!(options.force && container.spec.hostConfig.AutoRemove)) {
       throw notFound(`No such container: ${ref}`);
     }
-    await removeLocked(context, container, options);
+    // Otherwise it was removed since by its own `--rm`, as it was killed: what was asked for is done.
   });
 }
 

@@ -45,6 +45,12 @@ describeEngine('remove', (engine) => {
     expect(await status('GET', `/containers/${id}/json`)).toBe(404);
   });
 
+  test('auto-remove: one that runs goes with force, and who asked for it is told so', async () => {
+    const id = await engine.start(['sleep', '1000'], { AutoRemove: true });
+    expect(await status('DELETE', `/containers/${id}?force=1`)).toBe(204);
+    expect(await status('GET', `/containers/${id}/json`)).toBe(404);
+  });
+
   test('auto-remove: takes anonymous volumes along and leaves named ones', async () => {
     await engine.http.ok('POST', '/volumes/create', { Name: 'kept' });
     const id = await engine.create(
