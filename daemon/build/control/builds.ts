@@ -24,7 +24,7 @@ import type { BuildUpdate, BuildWarning } from '../../../api/types/build/status.
 import { formatPlatform, hostPlatform } from '../../../storage/image/platform.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
-import { EngineError, notImplemented } from '../../base/errors.ts';
+import { EngineError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { measured } from '../../base/measured.ts';
 import type { BuildLayers, BuiltImage, ClassicSteps } from '../ports.ts';
@@ -51,6 +51,7 @@ import type { BuildHistory } from '../history/history.ts';
 import type { HeldTrees } from '../snapshots/held-trees.ts';
 import { buildDockerfile } from './dockerfile.ts';
 import { readCacheExports } from './cache-options.ts';
+import { builtInOptions } from './options.ts';
 import { exportCaches } from './export-caches.ts';
 import { readAttestations } from '../attest/asked.ts';
 import type { Attestation } from '../../../storage/image-archives/statement.ts';
@@ -288,13 +289,11 @@ export class Builds implements BuildkitPort {
       failed,
     }: { upload?: () => Promise<UploadedBody>; signal?: AbortSignal; failed?: FailedSteps } = {},
   ): Promise<FrontendResult> {
-    const { frontend, options, definition, inputs, cacheImports = [] } = request;
+    const { frontend, definition, inputs, cacheImports = [] } = request;
     if (frontend === '' && definition === undefined) {
       return { ref: '', metadata: new Map() };
     }
-    if (frontend !== '' && frontend !== 'dockerfile.v0') {
-      throw notImplemented(`frontend ${frontend} is not supported: only dockerfile.v0 is built in`);
-    }
+    const options = frontend === '' ? request.options : builtInOptions(frontend, request.options);
     running.asked = request;
     const { vertices } = running;
     const { sessions } = this.#deps;

@@ -202,6 +202,21 @@ export function refuseSyntax(syntax: string): void {
   }
 }
 
+/**
+ * The options for the frontend that is built in: as they are for `dockerfile.v0`, and of `gateway.v0` those beside the
+ * image that is to be it, which is what buildx makes of BUILDKIT_SYNTAX. Throws not_implemented for other frontends.
+ */
+export function builtInOptions(frontend: string, options: Attributes): Attributes {
+  if (frontend === 'dockerfile.v0') {
+    return options;
+  }
+  if (frontend !== 'gateway.v0') {
+    throw notImplemented(`frontend ${frontend} is not supported: only dockerfile.v0 is built in`);
+  }
+  refuseSyntax(options.get('source') ?? '');
+  return new Map([...options].filter(([name]) => name !== 'source' && name !== 'cmdline'));
+}
+
 function prefixed(attributes: Attributes, prefix: string): Map<string, string> {
   return new Map(
     [...attributes].flatMap(([name, value]): [string, string][] =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ignorePatterns } from '../../../daemon/build/control/ignore-file.ts';
 import { refuseOtherSyntax } from '../../../daemon/build/control/definition.ts';
-import { readOptions, refuseSyntax } from '../../../daemon/build/control/options.ts';
+import { builtInOptions, readOptions, refuseSyntax } from '../../../daemon/build/control/options.ts';
 
 const read = (attributes: Record<string, string>): ReturnType<typeof readOptions> =>
   readOptions(new Map(Object.entries(attributes)));
@@ -109,6 +109,20 @@ test('the frontend of Dockerfiles is built in under all its names', () => {
   expect(() => refuseSyntax('docker/dockerfile-other:1')).toThrow(
     'docker/dockerfile-other:1 is not supported',
   );
+});
+
+test('an image that is to be the frontend is the one that is built in, or refused by its name', () => {
+  const options = new Map([
+    ['source', 'docker/dockerfile:1.7'],
+    ['cmdline', 'docker/dockerfile:1.7'],
+    ['target', 'made'],
+  ]);
+  expect(builtInOptions('gateway.v0', options)).toEqual(new Map([['target', 'made']]));
+  expect(builtInOptions('dockerfile.v0', options)).toBe(options);
+  expect(() => builtInOptions('gateway.v0', new Map([['source', 'other/frontend:1']]))).toThrow(
+    'frontend other/frontend:1 is not supported: only docker/dockerfile is built in',
+  );
+  expect(() => builtInOptions('other.v1', options)).toThrow('frontend other.v1 is not supported');
 });
 
 test('patterns of a .dockerignore, as the client applies them', () => {
