@@ -46,11 +46,15 @@ const FRONTEND_CAPS = [
   'source.metaresolver',
   'statfile',
 ];
-/** What clients ask of the daemon besides: several outputs, also such as they name late, attestations, policies. */
+/**
+ * What clients ask of the daemon besides: attestations, several outputs, also such as they name late, bounds of what
+ * prune leaves, policies.
+ */
 const DAEMON_CAPS = [
   'exporter.image.attestations',
   'exporter.multiple',
   'exporter.session',
+  'gc.freespacefilter',
   'source.policy.session',
 ];
 

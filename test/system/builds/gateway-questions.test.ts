@@ -58,7 +58,7 @@ describeEngine('questions of clients that are frontends', (engine) => {
         { line: 2, character: 0 },
       ];
       expect(pong.frontend).toContainEqual({ id: 'gateway.warnings', enabled: true });
-      for (const id of ['exporter.session', 'source.policy.session']) {
+      for (const id of ['exporter.session', 'gc.freespacefilter', 'source.policy.session']) {
         expect(pong.llb).toContainEqual({ id, enabled: true });
       }
       const warning = {
