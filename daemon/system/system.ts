@@ -139,6 +139,8 @@ export class System {
       DriverStatus: [
         ['Backing Filesystem', this.#deps.live.fileSystem(dataRoot)],
         ['Supports d_type', 'true'],
+        // By this line buildx knows that lists of images and what is said of them may be loaded.
+        ['driver-type', 'io.containerd.snapshotter.v1'],
       ],
       SystemStatus: null,
       DockerRootDir: dataRoot,

@@ -57,7 +57,7 @@ describeEngine(
     });
 
     test.runIf(hasTrixie())(
-      'several platforms are written into archives, and not into the store',
+      'several platforms are written into archives, and with --load into the store',
       async () => {
         const archive = `${root()}/both.tar`;
         await must(
@@ -76,7 +76,7 @@ describeEngine(
           { os: 'linux', architecture: 'amd64' },
           { os: 'linux', architecture: 'arm64' },
         ]);
-        await must(build(`--platform=${BOTH}`, '--target=files', '--tag=both:1'));
+        await must(build('--load', `--platform=${BOTH}`, '--target=files', '--tag=both:1'));
         expect(await inspect('both:1', '{{.Architecture}}')).toBe('amd64');
         await must(docker('image', 'rm', 'both:1'));
       },
@@ -90,10 +90,11 @@ describeEngine(
         const id = await inspect('cached:1', '{{.Id}}');
         await must(docker('image', 'rm', 'cached:1'));
         await engine.http.ok('POST', '/build/prune?all=1');
-        await must(build('--tag=cached:1', `--cache-from=type=local,src=${cache}`));
+        const syntax = '--build-arg=BUILDKIT_SYNTAX=docker/dockerfile:1.7';
+        await must(build('--tag=cached:1', syntax, `--cache-from=type=local,src=${cache}`));
         expect(await inspect('cached:1', '{{.Id}}')).toBe(id);
         await must(docker('image', 'rm', 'cached:1'));
-        await must(build('--tag=said:1', '--provenance=mode=max'));
+        await must(build('--load', '--tag=said:1', '--provenance=mode=max'));
         const { Manifests = [] } = await engine.http.ok<ImageInspect>(
           'GET',
           '/images/said:1/json?manifests=1',

@@ -150,6 +150,10 @@ test('info: tells the truth in every field', async () => {
           "Supports d_type",
           "true",
         ],
+        [
+          "driver-type",
+          "io.containerd.snapshotter.v1",
+        ],
       ],
       "ExperimentalBuild": false,
       "FirewallBackend": {
