@@ -306,6 +306,8 @@ export const limits = {
   dockerfilePatternStepsMax: 2_000_000,
   /** Indexes of images within indexes. */
   indexNestingMax: 4,
+  /** What an index of a registry names that is kept: those of all images are in memory. */
+  keptIndexMax: 500,
   /** Links followed for one name of a tarball; docker save before 1.10 made chains of one. */
   tarballLinksMax: 8,
   /** A .dockerignore is read whole. */

@@ -12,7 +12,7 @@ import type { StepContainer } from './graph/step-container.ts';
 import type { UsedSource } from './graph/used-source.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import type { LayerCompression, OciDescriptor } from '../../storage/image-archives/oci-documents.ts';
-import type { DocumentAnnotations } from '../../storage/database/rows.ts';
+import type { DocumentAnnotations } from '../../storage/database/manifest-list-rows.ts';
 import type { Attestation } from '../../storage/image-archives/statement.ts';
 import type { BuildTree } from './snapshots/tree.ts';
 import type { ComposedFiles } from '../../storage/layers/compose/plan.ts';

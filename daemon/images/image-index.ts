@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { errorText, invalidArgument, invariant, notFound, type EngineError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import type { ManifestListRow } from '../../storage/database/manifest-list-rows.ts';
 import type {
   Database,
   ImageDigestRow,
   ImageParentRow,
   ImageRow,
   LayerRow,
-  ManifestListRow,
   TagRow,
 } from '../../storage/database/rows.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ImagePlatform } from '../../api/types/image.ts';
-import type { ManifestListRow } from '../../storage/database/rows.ts';
+import type { ManifestListRow } from '../../storage/database/manifest-list-rows.ts';
 import { notFound } from '../base/errors.ts';
 import { formatPlatform } from '../../storage/image/platform.ts';
 import type { ImageIndex, ImageRecord } from './image-index.ts';

@@ -3,6 +3,8 @@
  * The schema is drawn in storage/README.md and created by storage/database/migrations.
  */
 
+import type { ManifestListTable } from './manifest-list-rows.ts';
+
 export interface ContainerRow {
   id: string;
   name: string;
@@ -46,40 +48,6 @@ export interface TagRow {
   imageId: string;
   /** Id of the list that it means, that image among others; undefined = the image alone. */
   list?: string;
-}
-
-/** Several images under one name, one for each platform, and what is said of them (OCI image-spec, "image index"). */
-export interface ManifestListRow {
-  /** sha256:... by which the hub of this host would call it. */
-  id: string;
-  /** That of its images which a name means where no platform is asked for; the list goes with it. */
-  imageId: string;
-  /** Of the document that has the id. */
-  sizeBytes: number;
-  /** Media types of the OCI image specification, else those of Docker. */
-  isOci: boolean;
-  /** It is no index: the document is the manifest of its one image, of which there is more to keep than the image. */
-  isAlone?: true;
-  /** Of the index; those of a manifest are its image's. */
-  annotations?: DocumentAnnotations;
-  /** In full, of what was made: what is said of the images says it by them. */
-  names: string[];
-  /** In the order of the document. */
-  images: ListedImage[];
-}
-
-/** Annotations of a document: those that it has, and those of what names it. */
-export interface DocumentAnnotations {
-  own: Readonly<Record<string, string>>;
-  descriptor: Readonly<Record<string, string>>;
-}
-
-export interface ListedImage {
-  imageId: string;
-  /** Of its manifest. */
-  annotations?: DocumentAnnotations;
-  /** The manifest of what is said of it. */
-  statements?: { digest: string; sizeBytes: number };
 }
 
 /** What a registry calls an image: `repository@digest`. */
@@ -199,17 +167,6 @@ export interface TagTable {
   set(row: TagRow): void;
   remove(repository: string, tag: string): void;
   all(): TagRow[];
-}
-
-export interface ManifestListTable {
-  /** `attestations`: of each image as JSON, null = none. */
-  insert(row: ManifestListRow, attestations: readonly (string | null)[]): void;
-  remove(id: string): void;
-  /** JSON; undefined = nothing is said of the image in the list. */
-  attestations(id: string, imageId: string): string | undefined;
-  /** Removes those that no name means any more though their image has names; answers their ids. */
-  removeUnnamed(): string[];
-  all(): ManifestListRow[];
 }
 
 export interface ImageParentTable {

@@ -46,6 +46,12 @@ const REFERENCES: readonly { table: string; name: string; column: string; parent
   { table: 'manifest_lists', name: 'id', column: 'image_id', parent: 'images' },
   { table: 'manifest_list_images', name: 'list_id', column: 'list_id', parent: 'manifest_lists' },
   { table: 'manifest_list_images', name: 'list_id', column: 'image_id', parent: 'images' },
+  {
+    table: 'manifest_documents',
+    name: "list_id || ' ' || digest",
+    column: 'list_id',
+    parent: 'manifest_lists',
+  },
   { table: 'image_layers', name: 'image_id', column: 'image_id', parent: 'images' },
   { table: 'layer_blobs', name: "repository || '@' || digest", column: 'layer_id', parent: 'layers' },
   { table: 'hub_layers', name: 'digest', column: 'layer_id', parent: 'layers' },

@@ -1,5 +1,5 @@
 import { limits } from '../../daemon/base/limits.ts';
-import type { DocumentAnnotations } from '../database/rows.ts';
+import type { DocumentAnnotations } from '../database/manifest-list-rows.ts';
 import type { Descriptor } from '../image/descriptor.ts';
 import { asStringMap, optional, wrong, type JsonObject } from '../image/json.ts';
 

@@ -7,23 +7,15 @@ import {
   readManifest,
   type Descriptor,
 } from '../image/descriptor.ts';
-import {
-  asArray,
-  asObject,
-  asString,
-  asStringMap,
-  optional,
-  parseJson,
-  wrong,
-  type JsonObject,
-} from '../image/json.ts';
-import type { DocumentAnnotations } from '../database/rows.ts';
+import { wrong, type JsonObject } from '../image/json.ts';
+import type { DocumentAnnotations } from '../database/manifest-list-rows.ts';
 import type { Reference } from '../references/reference.ts';
 import { documentAnnotations, isOciType } from './annotations.ts';
 import type { Archive } from './archive.ts';
 import type { ImagePlan } from './image-plan.ts';
 import { blobName, nameOf, planManifest, readBlob, readDocument, toReference } from './oci-blobs.ts';
-import { PREDICATE_ANNOTATION, STATEMENT_MEDIA_TYPE, type Attestation } from './statement.ts';
+import { readStatement } from './read-statement.ts';
+import { STATEMENT_MEDIA_TYPE, type Attestation } from './statement.ts';
 
 /** Several images under the same names, and what is said of each, or one with annotations. */
 export interface ListPlan {
@@ -198,29 +190,4 @@ async function readAbout(
     said.push(readStatement(await readBlob(archive, layer, limits.attestationBytesMax), layer, image));
   }
   return said;
-}
-
-function readStatement(
-  bytes: Buffer,
-  { digest: where, annotations }: Descriptor,
-  image: string,
-): Attestation {
-  const statement = asObject(parseJson(bytes, where), where);
-  const predicateType =
-    optional(statement['predicateType'], `${where}.predicateType`, asString) ??
-    annotations[PREDICATE_ANNOTATION] ??
-    '';
-  const predicate = Buffer.from(JSON.stringify(statement['predicate'] ?? {}));
-  const subjects = (optional(statement['subject'], `${where}.subject`, asArray) ?? []).map(
-    (item, position) => {
-      const subject = asObject(item, `${where}.subject[${position}]`);
-      return {
-        name: optional(subject['name'], `${where}.subject[${position}].name`, asString) ?? '',
-        digest: optional(subject['digest'], `${where}.subject[${position}].digest`, asStringMap) ?? {},
-      };
-    },
-  );
-  // What is about the image is said of it by the digest that it has where it goes; what is about something else stays.
-  const isOfImage = subjects.every(({ digest }) => `sha256:${digest['sha256'] ?? ''}` === image);
-  return { predicateType, predicate, ...(!isOfImage && { subjects }), fileName: '', isInlineOnly: false };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { EngineError, invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import {
+  allDescriptors,
   INDEX_TYPES,
   MANIFEST_TYPES,
   readIndex,
@@ -19,7 +20,8 @@ export type Manifest = {
   digest: string;
 } & (
   | { kind: 'image'; config: Descriptor; layers: Descriptor[] }
-  | { kind: 'index'; manifests: Descriptor[] }
+  /** `all`: also what is no image. */
+  | { kind: 'index'; manifests: Descriptor[]; all: Descriptor[] }
 );
 
 /** What is asked for, best first. */
@@ -70,7 +72,8 @@ export function parseManifest(
   refuseTwoKinds(document, where);
   const mediaType = isKnown ? contentType : (own ?? '');
   if (INDEX_TYPES.has(mediaType)) {
-    return { kind: 'index', bytes, mediaType, digest, manifests: readIndex(document, where) };
+    const all = allDescriptors(document, where);
+    return { kind: 'index', bytes, mediaType, digest, manifests: readIndex(document, where), all };
   }
   if (MANIFEST_TYPES.has(mediaType)) {
     return { kind: 'image', bytes, mediaType, digest, ...readImage(document, where) };

@@ -112,6 +112,8 @@ export const buildkitLimits = {
   /** Statements of one scan of a result, and bytes of each, as BuildKit takes. */
   attestationsMax: 1_000,
   attestationBytesMax: 40 * 1024 * 1024,
+  /** Those that come with an image from a registry. */
+  pulledStatementsMax: 20,
   /** All statements about images in one tarball that is loaded: they are in memory until they are stored. */
   loadedStatementsBytesMax: 128 * 1024 * 1024,
   /** Annotations of a manifest or an index as JSON: those of all images are in memory. */

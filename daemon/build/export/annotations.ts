@@ -1,5 +1,5 @@
 import { formatPlatform, type Platform } from '../../../storage/image/platform.ts';
-import type { DocumentAnnotations } from '../../../storage/database/rows.ts';
+import type { DocumentAnnotations } from '../../../storage/database/manifest-list-rows.ts';
 import { keptAnnotations } from '../../../storage/image-archives/annotations.ts';
 import { invalidArgument } from '../../base/errors.ts';
 

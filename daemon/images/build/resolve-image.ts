@@ -1,7 +1,7 @@
 import { hostPlatform } from '../../../storage/image/platform.ts';
 import { familiarName, parseReference, withDefaultTag } from '../../../storage/references/reference.ts';
 import { invalidArgument, isEngineError, type EngineError } from '../../base/errors.ts';
-import type { ImageRecord } from '../image-index.ts';
+import type { ImageIndex, ImageRecord } from '../image-index.ts';
 import type { Build } from './state.ts';
 
 /**
@@ -29,10 +29,7 @@ export async function resolveImage(
   if (!build.request.pull) {
     try {
       const image = index.findWhole(ref);
-      const listed = index.listNamed(ref)?.images.flatMap(({ imageId }) => index.get(imageId) ?? []) ?? [];
-      const fitting = [image, ...listed].filter(({ config }) => isFor(platform, config));
-      const [, , variant = ''] = platform.toLowerCase().split('/');
-      const own = fitting.find(({ config }) => config.variant === variant) ?? fitting[0];
+      const own = fittingImage(index, ref, platform);
       if (own !== undefined) {
         return held(index.whole(own, ref));
       }
@@ -62,7 +59,15 @@ export async function resolveImage(
   for await (const message of build.pull({ ...options, ...(isOther && { unnamed }) })) {
     build.progress.send(message);
   }
-  return held(isOther ? index.find(id) : index.find(ref));
+  return held(isOther ? index.find(id) : (fittingImage(index, ref, platform) ?? index.find(ref)));
+}
+
+/** Of what a name means here the image for a platform. */
+function fittingImage(index: ImageIndex, ref: string, platform: string): ImageRecord | undefined {
+  const listed = index.listNamed(ref)?.images.flatMap(({ imageId }) => index.get(imageId) ?? []) ?? [];
+  const fitting = [index.find(ref), ...listed].filter(({ config }) => isFor(platform, config));
+  const [, , variant = ''] = platform.toLowerCase().split('/');
+  return fitting.find(({ config }) => config.variant === variant) ?? fitting[0];
 }
 
 function isFor(

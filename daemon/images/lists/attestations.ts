@@ -1,6 +1,8 @@
 import { asArray, asObject, asString, parseJson } from '../../../storage/image/json.ts';
 import type { Attestation, Subject } from '../../../storage/image-archives/statement.ts';
+import type { ManifestListRow } from '../../../storage/database/manifest-list-rows.ts';
 import type { ImageContext } from '../context.ts';
+import { originalAttestations } from './originals.ts';
 
 /** What is said of an image as its row keeps it; null = nothing. Pure. */
 export function attestationsText(attestations: readonly Attestation[]): string | null {
@@ -17,11 +19,15 @@ export function attestationsText(attestations: readonly Attestation[]): string |
 
 /** What is said of an image of a list. */
 export function attestationsIn(
-  { database }: Pick<ImageContext, 'database'>,
-  listId: string,
+  context: Pick<ImageContext, 'database'>,
+  list: ManifestListRow,
   imageId: string,
 ): Attestation[] {
-  const text = database.manifestLists.attestations(listId, imageId);
+  const listed = list.images.find((each) => each.imageId === imageId);
+  if (list.index !== undefined && listed !== undefined) {
+    return originalAttestations(context, list, listed);
+  }
+  const text = context.database.manifestLists.attestations(list.id, imageId);
   return text === undefined ? [] : readAttestations(text);
 }
 

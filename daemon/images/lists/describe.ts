@@ -9,9 +9,14 @@ import {
   type OciDescriptor,
   type StatementDocuments,
 } from '../../../storage/image-archives/oci-documents.ts';
+import type { Descriptor } from '../../../storage/image/descriptor.ts';
 import { imageStatements } from '../../../storage/image-archives/image-statements.ts';
 import type { Attestation } from '../../../storage/image-archives/statement.ts';
-import type { DocumentAnnotations, ListedImage, ManifestListRow } from '../../../storage/database/rows.ts';
+import type {
+  DocumentAnnotations,
+  ListedImage,
+  ManifestListRow,
+} from '../../../storage/database/manifest-list-rows.ts';
 import type { ImageContext } from '../context.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { platformOf } from '../manifests.ts';
@@ -105,10 +110,42 @@ export function statementsDescriptor(
   );
 }
 
+/** An image of a list, as its index has it: made here, or as a registry told it. */
+export function shownDescriptorOf(
+  context: Describing,
+  list: ManifestListRow,
+  listed: ListedImage,
+): OciDescriptor {
+  const told = list.index?.manifests.find(({ digest }) => digest === listed.manifest);
+  return told === undefined
+    ? describeListed(context, context.index.find(listed.imageId), { ...listed, isOci: list.isOci }).descriptor
+    : toldDescriptor(told);
+}
+
+/** As a registry told it. Pure. */
+export function toldDescriptor({
+  mediaType,
+  digest,
+  size,
+  annotations,
+  platform,
+}: Descriptor): OciDescriptor {
+  return {
+    mediaType,
+    digest,
+    size,
+    ...annotated(annotationMap(annotations)),
+    ...(platform && { platform }),
+  };
+}
+
 /** What a list is called; of one that is an image alone the manifest's descriptor. */
 export function listDescriptor(context: Describing, list: ManifestListRow): OciDescriptor {
-  const { id: digest, sizeBytes: size, isOci, annotations, images } = list;
+  const { id: digest, sizeBytes: size, isOci, annotations, images, index } = list;
   const [only] = images;
+  if (index !== undefined) {
+    return { mediaType: index.mediaType, digest, size };
+  }
   return list.isAlone && only !== undefined
     ? describeListed(context, context.index.find(only.imageId), { ...only, isOci }).descriptor
     : {

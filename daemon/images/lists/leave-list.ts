@@ -1,5 +1,6 @@
 import type { ImageDeleteItem, ImagePlatform } from '../../../api/types/image.ts';
-import type { ImageDigestRow, ListedImage, ManifestListRow, TagRow } from '../../../storage/database/rows.ts';
+import type { ListedImage, ManifestListRow } from '../../../storage/database/manifest-list-rows.ts';
+import type { ImageDigestRow, TagRow } from '../../../storage/database/rows.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { ImageContext } from '../context.ts';
 import type { ImageRecord } from '../image-index.ts';
@@ -52,6 +53,10 @@ function replaceList(
   { images, imageId }: { images: ListedImage[]; imageId: string },
 ): void {
   const { database, journal, index } = context;
+  if (old.index !== undefined) {
+    leaveIndex(context, old, { ...old, images, imageId });
+    return;
+  }
   const isPlain =
     images.length === 1 &&
     old.annotations === undefined &&
@@ -97,4 +102,32 @@ function replaceList(
   tags.forEach((tag) => index.setTag(tag));
   digests.forEach((row) => index.removeDigest(row));
   pushed.forEach((row) => index.setDigest(row));
+}
+
+/** A registry's index stays what it is: there is less of it here. One durable transaction. */
+function leaveIndex(
+  { database, journal, index }: ImageContext,
+  old: ManifestListRow,
+  next: ManifestListRow,
+): void {
+  const { id, imageId } = next;
+  const left = old.images.filter((listed) => !next.images.includes(listed));
+  const tags = index.tagsOf(old.imageId).filter(({ list }) => list === id);
+  const digests = index.digestsOf(old.imageId).filter(({ list }) => list === id);
+  const moved = {
+    tags: tags.map((row) => ({ ...row, imageId })),
+    digests: digests.map((row) => ({ ...row, imageId })),
+  };
+  journal.commit(
+    () => {
+      left.forEach((listed) => database.manifestLists.leave(next, listed.imageId));
+      moved.tags.forEach((row) => database.tags.set(row));
+      moved.digests.forEach((row) => database.digests.set(row));
+      failpoint('images.list.leave');
+    },
+    { durable: true },
+  );
+  index.lists.replace(next);
+  moved.tags.forEach((row) => index.setTag(row));
+  moved.digests.forEach((row) => index.setDigest(row));
 }

@@ -1,4 +1,8 @@
-import type { DocumentAnnotations, ListedImage, ManifestListRow } from '../../../storage/database/rows.ts';
+import type {
+  DocumentAnnotations,
+  ListedImage,
+  ManifestListRow,
+} from '../../../storage/database/manifest-list-rows.ts';
 import { hostPlatform } from '../../../storage/image/platform.ts';
 import type { Attestation } from '../../../storage/image-archives/statement.ts';
 import type { Reference } from '../../../storage/references/reference.ts';
@@ -50,6 +54,10 @@ export function makeList(
   journal.commit(
     () => {
       failpoint('images.list.commit');
+      if (index.lists.get(list.id)?.index !== undefined) {
+        // The hub of this host had given it back: it was not whole.
+        database.manifestLists.remove(list.id);
+      }
       database.manifestLists.insert(
         list,
         images.map(({ attestations }) => attestationsText(attestations)),
@@ -57,7 +65,7 @@ export function makeList(
     },
     { durable: true },
   );
-  index.lists.add(list);
+  index.lists.replace(list);
   failpoint('images.list.name');
   nameImage(context, list.imageId, names, list.id);
   return list;

@@ -1,4 +1,4 @@
-import type { ManifestListRow } from '../../../storage/database/rows.ts';
+import type { ManifestListRow } from '../../../storage/database/manifest-list-rows.ts';
 
 /** All manifest lists in memory, in step with their rows. */
 export class ManifestLists {
@@ -44,6 +44,14 @@ export class ManifestLists {
     this.#lists.set(row.id, row);
     for (const { imageId } of row.images) {
       this.#having.set(imageId, (this.#having.get(imageId) ?? new Set()).add(row.id));
+    }
+  }
+
+  /** In place of the one of its id, if there is any. */
+  replace(row: ManifestListRow | undefined): void {
+    if (row !== undefined) {
+      this.remove(row.id);
+      this.add(row);
     }
   }
 

@@ -1,9 +1,16 @@
 import type { ImageDescriptor, ImageManifest } from '../../../api/types/image.ts';
-import type { ManifestListRow } from '../../../storage/database/rows.ts';
+import type { ManifestListRow } from '../../../storage/database/manifest-list-rows.ts';
+import type { Descriptor } from '../../../storage/image/descriptor.ts';
 import type { ImageContext } from '../context.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { imageManifest, manifestDescriptor, manifestsOf } from '../manifests.ts';
-import { describeListed, listDescriptor, statementsDescriptor } from './describe.ts';
+import {
+  describeListed,
+  listDescriptor,
+  shownDescriptorOf,
+  statementsDescriptor,
+  toldDescriptor,
+} from './describe.ts';
 
 /**
  * The manifests of what a name means: those of all images of its list, and what is said of each; of an image alone its
@@ -14,6 +21,9 @@ export function shownManifests(
   image: ImageRecord,
   { list, identity }: { list: ManifestListRow | undefined; identity: boolean },
 ): ImageManifest[] {
+  if (list?.index !== undefined) {
+    return list.index.manifests.map((told) => shownTold(context, list, told, identity));
+  }
   return list === undefined
     ? manifestsOf(context, image, { identity })
     : list.images.flatMap((listed) => {
@@ -46,7 +56,41 @@ export function shownDescriptor(
   const listed = list?.images.find(({ imageId }) => imageId === image.row.id);
   return list === undefined || listed === undefined
     ? manifestDescriptor(context, image)
-    : describeListed(context, image, { ...listed, isOci: list.isOci }).descriptor;
+    : shownDescriptorOf(context, list, listed);
+}
+
+/** What a registry's index names, here or not. */
+function shownTold(
+  context: ImageContext,
+  { images }: ManifestListRow,
+  told: Descriptor,
+  identity: boolean,
+): ImageManifest {
+  const descriptor = toldDescriptor(told);
+  const { 'vnd.docker.reference.type': type, 'vnd.docker.reference.digest': about = '' } = told.annotations;
+  if (type === 'attestation-manifest') {
+    const isHere = images.some(({ statements }) => statements?.digest === told.digest);
+    const size = isHere ? told.size : 0;
+    return {
+      ...attestationManifest(descriptor, about),
+      Available: isHere,
+      Size: { Content: size, Total: size },
+    };
+  }
+  const listed = images.find(({ manifest }) => manifest === told.digest);
+  const image = context.index.get(listed?.imageId ?? '');
+  const isWhole = image !== undefined && context.index.lostOf(image.row.layerIds).length === 0;
+  const { platform = { os: '', architecture: '' } } = told;
+  return isWhole
+    ? imageManifest(context, image, { descriptor, identity })
+    : {
+        ID: told.digest,
+        Descriptor: descriptor,
+        Available: false,
+        Size: { Content: 0, Total: 0 },
+        Kind: 'image',
+        ImageData: { Platform: platform, Size: { Unpacked: 0 }, Containers: [] },
+      };
 }
 
 /** The list that the names of an image mean: that of the first name which means one, or of the image without a name. */

@@ -17,6 +17,7 @@ import type { UnpackedLayer } from '../../../storage/layers/store.ts';
 import { canonicalRepository, type Reference } from '../../../storage/references/reference.ts';
 import type { ImageConfig } from '../../../storage/image/image-config.ts';
 import type { ImageContext } from '../context.ts';
+import { joinList, type JoinedList, type PulledIndex } from '../lists/join-list.ts';
 import { tagName } from '../image-index.ts';
 import { labelsOf } from '../wire.ts';
 
@@ -37,6 +38,8 @@ export interface NewImage {
   taggedNano?: bigint;
   /** What the event is about, where that is not the image's id. */
   event?: { actorId: string; name: string };
+  /** That led to it in a registry: its names and digests mean the list. */
+  index?: PulledIndex | undefined;
   /** What it was made from on this engine. */
   parent?: Omit<ImageParentRow, 'imageId'>;
   /** Called when it is there, before any other request can use it. */
@@ -138,7 +141,8 @@ function commitRows(
         database.images.remove(image.id);
         database.images.insert(row);
       }
-      const tags = tagsOf(context, image);
+      const list = joinRows(context, image);
+      const tags = [...tagsOf(context, image, list), ...(list?.tags ?? [])];
       for (const tag of tags) {
         database.tags.set(tag);
       }
@@ -146,7 +150,7 @@ function commitRows(
       if (tags.length > 0) {
         database.images.setLastTagged(image.id, taggedNano);
       }
-      const digests = digestsOf(context, image);
+      const digests = [...digestsOf(context, image, list), ...(list?.digests ?? [])];
       for (const digest of digests) {
         database.digests.set(digest);
       }
@@ -162,7 +166,7 @@ function commitRows(
       const unnamed = tags.length + digests.length > 0 ? database.manifestLists.removeUnnamed() : [];
       eventsOf(image, row, tags).forEach((draft) => emit(draft));
       const lastTaggedNano = tags.length > 0 ? taggedNano : row.lastTaggedNano;
-      return { row: { ...row, lastTaggedNano }, parent, tags, digests, unnamed, added, unused };
+      return { row: { ...row, lastTaggedNano }, parent, list, tags, digests, unnamed, added, unused };
     },
     { durable: true },
   );
@@ -170,6 +174,7 @@ function commitRows(
     index.addLayer(layer);
   }
   index.addImage(committed.row, image.config);
+  index.lists.replace(committed.list?.row);
   for (const tag of committed.tags) {
     index.setTag(tag);
   }
@@ -183,24 +188,42 @@ function commitRows(
   return committed.unused;
 }
 
+function joinRows(context: ImageContext, image: NewImage & { id: string }): JoinedList | undefined {
+  const list = image.index && joinList(context, image.index, image);
+  if (list?.change !== undefined) {
+    context.database.manifestLists.join(list.row, list.change.listed, list.change.documents);
+  }
+  return list;
+}
+
 /** A name that means the image already goes on meaning the list that it is in: what is beside it is not lost. */
-function tagsOf({ index }: ImageContext, { id, names }: NewImage & { id: string }): TagRow[] {
+function tagsOf(
+  { index }: ImageContext,
+  { id, names }: NewImage & { id: string },
+  list: JoinedList | undefined,
+): TagRow[] {
   return names.map((name) => {
     const known = index.tag({ ...name, tag: name.tag ?? 'latest' });
     const row = { repository: canonicalRepository(name), tag: name.tag ?? 'latest', imageId: id };
-    return known?.imageId === id ? known : row;
+    return list === undefined && known?.imageId === id ? known : { ...row, ...meaning(list) };
   });
+}
+
+/** Where no platform is asked for. */
+function meaning(list: JoinedList | undefined): { imageId?: string; list?: string } {
+  return list === undefined ? {} : { imageId: list.row.imageId, list: list.row.id };
 }
 
 /** A digest that means the image already goes on meaning its list, too. */
 function digestsOf(
   { index }: ImageContext,
   { id, digests = [] }: NewImage & { id: string },
+  joined: JoinedList | undefined,
 ): ImageDigestRow[] {
   const known = index.digestsOf(id);
   return digests.map(({ repository, digest }) => {
     const { list } = known.find((row) => row.repository === repository && row.digest === digest) ?? {};
-    return { repository, digest, imageId: id, ...(list !== undefined && { list }) };
+    return { repository, digest, imageId: id, ...(list !== undefined && { list }), ...meaning(joined) };
   });
 }
 

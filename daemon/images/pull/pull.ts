@@ -1,5 +1,6 @@
 import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
 import type { PullOptions } from '../../../api/types/ports.ts';
+import type { ImageDigestRow, TagRow } from '../../../storage/database/rows.ts';
 import { chainIds } from '../../../storage/layers/chain.ts';
 import {
   canonicalRepository,
@@ -22,6 +23,7 @@ import type { LayerShare } from './layer-fetches.ts';
 import { registrySource } from './layer-source.ts';
 import { waitingFor } from '../watch.ts';
 import { PullProgress } from './pull-progress.ts';
+import { pulledIndex, StatementFetch } from './pulled-index.ts';
 import { listTags, resolveImage, type Resolved } from './resolve.ts';
 
 interface OnePull {
@@ -103,7 +105,11 @@ async function* pullOne(context: PullContext, pull: OnePull): AsyncGenerator<Pro
   );
   using _session = resolved.repository.session;
   failpoint('images.pull.manifest');
-  const before = (reference.digest === undefined ? index.tag(reference) : index.digest(reference))?.imageId;
+  const now = (): TagRow | ImageDigestRow | undefined =>
+    reference.digest === undefined ? index.tag(reference) : index.digest(reference);
+  const before = now();
+  const wanted = pull.unnamed === undefined ? resolved : { ...resolved, index: undefined };
+  await using statements = new StatementFetch(context, wanted, signal);
   const imageId = resolved.manifest.config.digest;
   const known = index.get(imageId);
   const configBytes = known?.row.config ?? (await resolved.repository.blob(resolved.manifest.config, signal));
@@ -111,13 +117,14 @@ async function* pullOne(context: PullContext, pull: OnePull): AsyncGenerator<Pro
   checkImage(pull, resolved, config);
   yield { status: `Pulling from ${shownRepository(reference)}`, id: reference.tag ?? reference.digest ?? '' };
   try {
-    yield* fetchAndCommit(context, { pull, resolved, config, configBytes });
+    yield* fetchAndCommit(context, { pull, resolved: wanted, config, configBytes, statements });
   } finally {
     await context.collector.collect();
   }
   yield { status: `Digest: ${resolved.digest}` };
   pull.unnamed?.(imageId, resolved.imageDigest);
-  return before !== imageId;
+  const isSameList = before?.list !== undefined && before.list === now()?.list;
+  return before?.imageId !== imageId && !isSameList;
 }
 
 interface Fetching {
@@ -125,11 +132,12 @@ interface Fetching {
   resolved: Resolved;
   config: ImageConfig;
   configBytes: Buffer;
+  statements: StatementFetch;
 }
 
 async function* fetchAndCommit(
   context: PullContext,
-  { pull, resolved, config, configBytes }: Fetching,
+  { pull, resolved, config, configBytes, statements }: Fetching,
 ): AsyncGenerator<ProgressMessage> {
   const { index, pins, fetches } = context;
   const { layers } = resolved.manifest;
@@ -165,6 +173,7 @@ async function* fetchAndCommit(
     config,
     names: reference.digest === undefined && pull.unnamed === undefined ? [reference] : [],
     digests: [{ repository, digest: pull.unnamed === undefined ? resolved.digest : resolved.imageDigest }],
+    index: pulledIndex(resolved, reference, await statements.result),
     blobs: verifiedBlobs(resolved, shares.list, existing.length, repository),
     action: 'pull',
     event: { actorId: familiarName(reference), name: familiarRepository(repository) },

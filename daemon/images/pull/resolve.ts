@@ -15,6 +15,7 @@ import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 
 export type ImageManifest = Extract<Manifest, { kind: 'image' }>;
+export type IndexManifest = Extract<Manifest, { kind: 'index' }>;
 
 /** What a name means in a registry. */
 export interface Resolved {
@@ -25,6 +26,8 @@ export interface Resolved {
   digest: string;
   /** Of the image's own manifest. */
   imageDigest: string;
+  /** That has the image's manifest; undefined = there is none, or one of several in each other. */
+  index: IndexManifest | undefined;
 }
 
 /**
@@ -68,7 +71,14 @@ async function resolveIn(
     manifest = await repository.manifest(best.digest, signal);
     imageDigest = best.digest;
   }
-  return { repository, manifest, digest: first.digest, imageDigest };
+  const isDirect = first.kind === 'index' && first.all.some((each) => each.digest === imageDigest);
+  return {
+    repository,
+    manifest,
+    digest: first.digest,
+    imageDigest,
+    index: isDirect && first.all.length <= limits.keptIndexMax ? first : undefined,
+  };
 }
 
 /** All tags of a repository, by a mirror of it or by its registry. */

@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { ProgressMessage } from '../../../api/types/image.ts';
-import type { ListedImage, ManifestListRow } from '../../../storage/database/rows.ts';
+import type { ListedImage, ManifestListRow } from '../../../storage/database/manifest-list-rows.ts';
 import {
   annotationMap,
   imageIndex,
   imageTypes,
   type OciDescriptor,
+  type StatementDocuments,
 } from '../../../storage/image-archives/oci-documents.ts';
 import { hasBlob, putManifest, uploadBlob } from '../../../storage/registry/push-repository.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { attestationsIn } from '../lists/attestations.ts';
-import { describeListed, statementsAbout } from '../lists/describe.ts';
+import { describeListed, statementsAbout, toldDescriptor } from '../lists/describe.ts';
+import { originalStatements, sameManifest, type OriginalStatements } from '../lists/originals.ts';
 import { LayerPush, type PushedBlob } from './layer-push.ts';
 import { pushProgress } from './push-progress.ts';
 import { commitPushed, pushConfig, type OnePush, type PushContext } from './pushed.ts';
@@ -41,15 +43,20 @@ export async function* pushList(
   const manifests: OciDescriptor[] = [];
   const said: OciDescriptor[] = [];
   let root: Document | undefined;
+  let isSame = list.index !== undefined;
   for (const { listed, image } of images) {
     const isThere = listed.imageId === push.image.row.id && hasConfig;
     const put = await putImage(context, push, { listed, image, list, blobs, isThere });
     manifests.push(put.descriptor);
     said.push(...put.statements);
     root = put.manifest;
+    isSame &&= put.isSame;
   }
   const types = imageTypes(list.isOci);
-  if (!list.isAlone || root === undefined) {
+  const told = isSame ? context.database.manifestLists.document(list.id, list.id) : undefined;
+  if (told !== undefined && list.index !== undefined) {
+    root = { bytes: told, mediaType: list.index.mediaType };
+  } else if (!list.isAlone || root === undefined) {
     const annotations = annotationMap(list.annotations?.own);
     root = { bytes: imageIndex(types, [...manifests, ...said], annotations), mediaType: types.index };
   }
@@ -64,6 +71,14 @@ export async function* pushList(
 interface Document {
   bytes: Buffer;
   mediaType: string;
+}
+
+interface PutImage {
+  manifest: Document;
+  descriptor: OciDescriptor;
+  statements: OciDescriptor[];
+  /** All of it is what a registry told. */
+  isSame: boolean;
 }
 
 /** One of its images, by its digest. Answers what the index has of it and of what is said of it. */
@@ -83,25 +98,29 @@ async function putImage(
     blobs: ReadonlyMap<string, PushedBlob>;
     isThere: boolean;
   },
-): Promise<{ manifest: Document; descriptor: OciDescriptor; statements: OciDescriptor[] }> {
+): Promise<PutImage> {
   const { repository, signal } = push;
   const { isOci } = list;
   const types = imageTypes(isOci);
   await pushConfig(push, image, isThere);
-  const { manifest: bytes, descriptor } = describeListed(context, image, {
-    ...listed,
-    isOci,
-    blobs: image.row.layerIds.map((id) => blobOf(blobs, context.index.layer(id))),
-  });
-  const manifest = { bytes, mediaType: types.manifest };
+  const layers = image.row.layerIds.map((id) => blobOf(blobs, context.index.layer(id)));
+  const same = sameManifest(context, list, { manifest: listed.manifest, layers });
+  const { manifest: bytes, descriptor } =
+    same === undefined
+      ? describeListed(context, image, { ...listed, isOci, blobs: layers })
+      : { manifest: same.bytes, descriptor: toldDescriptor(same.descriptor) };
+  const manifest = { bytes, mediaType: descriptor.mediaType };
   if (!list.isAlone) {
     await putManifest(repository, descriptor.digest, manifest, signal);
   }
-  const statements = statementsAbout(image, attestationsIn(context, list.id, image.row.id), {
-    names: list.names,
-    digest: descriptor.digest,
-    isOci,
-  });
+  const statements =
+    same === undefined
+      ? statementsAbout(image, attestationsIn(context, list, image.row.id), {
+          names: list.names,
+          digest: descriptor.digest,
+          isOci,
+        })
+      : toldDocuments(originalStatements(context, list, listed));
   for (const blob of statements?.blobs ?? []) {
     const { digest, size } = blob.descriptor;
     const source = { digest, size, read: (from: number) => blob.bytes.subarray(from) };
@@ -111,5 +130,18 @@ async function putImage(
     const { digest } = statements.descriptor;
     await putManifest(repository, digest, { bytes: statements.manifest, mediaType: types.manifest }, signal);
   }
-  return { manifest, descriptor, statements: statements === undefined ? [] : [statements.descriptor] };
+  const said = statements === undefined ? [] : [statements.descriptor];
+  return { manifest, descriptor, statements: said, isSame: same !== undefined };
+}
+
+function toldDocuments(told: OriginalStatements | undefined): StatementDocuments | undefined {
+  return (
+    told && {
+      blobs: told.blobs.flatMap(({ descriptor, bytes }) =>
+        bytes === undefined ? [] : { descriptor: toldDescriptor(descriptor), bytes },
+      ),
+      manifest: told.bytes,
+      descriptor: toldDescriptor(told.descriptor),
+    }
+  );
 }

@@ -1,5 +1,7 @@
 import type { ImagePlatform, ProgressMessage } from '../../../api/types/image.ts';
 import type { PushOptions } from '../../../api/types/ports.ts';
+import type { ManifestListRow } from '../../../storage/database/manifest-list-rows.ts';
+import { hostPlatform } from '../../../storage/image/platform.ts';
 import type { TagRow } from '../../../storage/database/rows.ts';
 import { connectRegistry } from '../../../storage/registry/connect.ts';
 import { RemoteRepository } from '../../../storage/registry/repository.ts';
@@ -11,8 +13,10 @@ import {
   withTag,
   type Reference,
 } from '../../../storage/references/reference.ts';
-import { EngineError, invalidArgument, isEngineError, notFound } from '../../base/errors.ts';
+import { conflict, EngineError, invalidArgument, isEngineError, notFound } from '../../base/errors.ts';
 import { tagName, type ImageIndex } from '../image-index.ts';
+import { listDescriptor } from '../lists/describe.ts';
+import { isWhole } from '../lists/originals.ts';
 import { ofPlatform, otherPlatform } from '../platform-asked.ts';
 import { waitingFor } from '../watch.ts';
 import { pushImage } from './push-image.ts';
@@ -53,16 +57,45 @@ async function* pushTag(
   const image = index.findWhole(row.imageId);
   const list = row.list === undefined ? undefined : index.lists.get(row.list);
   if (platform === undefined) {
-    yield* list === undefined
-      ? pushImage(context, { ...push, image })
-      : pushList(context, { ...push, image }, list);
+    if (list === undefined) {
+      yield* pushImage(context, { ...push, image });
+    } else if (list.index === undefined || isWhole(context, list)) {
+      yield* pushList(context, { ...push, image }, list);
+    } else {
+      yield* pushPart(context, { ...push, image }, list);
+    }
     return;
   }
   const meant = ofPlatform(index, { image, list }, platform);
   if (meant === undefined) {
     throw otherPlatform(tagName(row), platform, image.config);
   }
-  yield* pushImage(context, { ...push, image: index.whole(meant, tagName(row)) });
+  yield* pushImage(context, { ...push, image: index.whole(meant, tagName(row)) }, list);
+}
+
+/**
+ * The image alone of an index that is not all here, and says so, as dockerd does with containerd's store. Throws
+ * conflict where several are here and none is for this host.
+ */
+async function* pushPart(
+  context: PushContext,
+  push: OnePush,
+  list: ManifestListRow,
+): AsyncGenerator<ProgressMessage> {
+  const { os, architecture } = hostPlatform();
+  const { config } = push.image;
+  if (list.images.length > 1 && (config.os !== os || config.architecture !== architecture)) {
+    throw conflict('multiple matching manifests found but no specific platform requested');
+  }
+  const pushed = yield* pushImage(context, push, list);
+  yield {
+    progressDetail: {},
+    aux: {
+      ManifestPushedInsteadOfIndex: true,
+      OriginalIndex: listDescriptor(context, list),
+      SelectedManifest: pushed,
+    },
+  };
 }
 
 /** What was refused for want of credentials is told without the request that found out, as dockerd does. */

@@ -1,5 +1,6 @@
 import type { ImagePlatform } from '../../../api/types/image.ts';
-import type { ListedImage, ManifestListRow, TagRow } from '../../../storage/database/rows.ts';
+import type { ListedImage, ManifestListRow } from '../../../storage/database/manifest-list-rows.ts';
+import type { TagRow } from '../../../storage/database/rows.ts';
 import { canonicalRepository, tryParseReference } from '../../../storage/references/reference.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
 import { imagesFor } from '../platform-asked.ts';
@@ -51,9 +52,10 @@ function chooseOne(index: ImageIndex, text: string, platforms: readonly ImagePla
       : list.images.flatMap(({ imageId }) => index.get(imageId) ?? []);
   const whole = images.map((image) => index.whole(image, text));
   const meant = whole.find(({ row }) => row.id === list?.imageId) ?? whole[0] ?? index.findWhole(text);
-  // One that was chosen by its platform is saved without the others.
+  // One that was chosen by its platform is saved without the others, as is one of a registry's that is all there is.
+  const isAll = list?.index !== undefined && listedAs(list, meant)?.statements === undefined;
   const isAlone =
-    list === undefined || list.isAlone === true || (platforms.length > 0 && images.length === 1);
+    list === undefined || list.isAlone === true || ((platforms.length > 0 || isAll) && images.length === 1);
   const isPlain = isAlone && listedAs(list, meant)?.annotations === undefined && list?.isAlone !== true;
   return { images: whole, meant, list: isPlain ? undefined : list, isAlone, tags: [] };
 }

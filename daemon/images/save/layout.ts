@@ -65,7 +65,7 @@ function ociImage(context: ImageContext, image: ImageRecord, { list, isAlone }: 
       list === undefined || isAlone
         ? []
         : imageStatements(
-            { attestations: attestationsIn(context, list.id, image.row.id), platform },
+            { attestations: attestationsIn(context, list, image.row.id), platform },
             { names: list.names, digest },
           ),
   };

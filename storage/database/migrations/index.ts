@@ -16,6 +16,7 @@ import { ownDigests } from './0014-own-digests.ts';
 import { manifestLists } from './0015-manifest-lists.ts';
 import { annotations } from './0016-annotations.ts';
 import { digestsOfLists } from './0017-digests-of-lists.ts';
+import { registryIndexes } from './0018-registry-indexes.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   manifestLists,
   annotations,
   digestsOfLists,
+  registryIndexes,
 ];

@@ -1,9 +1,15 @@
 import path from 'node:path';
 import { afterAll, expect } from 'vitest';
+import { hostPlatform } from '../../../storage/image/platform.ts';
 import type { ImageInspect } from '../../../api/types/image.ts';
 import type { HttpClient } from '../../support/engine/http.ts';
 import { imageTar } from '../../support/images/images.ts';
-import { fileLayer, publish } from '../../support/registry/registry-content.ts';
+import {
+  fileLayer,
+  publish,
+  publishIndex,
+  publishStatements,
+} from '../../support/registry/registry-content.ts';
 import { TestRegistry } from '../../support/registry/registry.ts';
 import type { Verb } from './verb.ts';
 import { accept, unchanged } from '../victim.ts';
@@ -12,7 +18,7 @@ const PORT = 5000;
 const NAME = `127.0.0.1:${PORT}/faulty`;
 
 /** The rest of the way is that of `load`. */
-const OWN = /^images\.p|^database\.digest/;
+const OWN = /^images\.p|^database\.(?:digest|manifest-list)/;
 
 /** A registry in the network namespace of each daemon. */
 const registries = new Map<HttpClient, TestRegistry>();
@@ -78,6 +84,9 @@ async function startRegistry(http: HttpClient): Promise<void> {
 async function fill(): Promise<TestRegistry> {
   const registry = await TestRegistry.start({ port: 0 });
   // One layer: each thread counts its failpoints by itself, and two layers would have two.
-  await publish(`http://${registry.address}`, 'faulty:1', [fileLayer('a', 'one')]);
+  const base = `http://${registry.address}`;
+  const image = await publish(base, 'faulty:1', [fileLayer('a', 'one')], { oci: true });
+  const said = await publishStatements(base, 'faulty', image, { 'https://slsa.dev/provenance/v1': {} });
+  await publishIndex(base, 'faulty:1', [{ image, platform: { ...hostPlatform() } }, said]);
   return registry;
 }

@@ -457,9 +457,9 @@ function volumeDirectories(dataRoot: string): string[] {
 }
 
 /** All but those that are here only beside another one, for another platform. */
-const LISTED_IMAGES = `SELECT id AS value FROM images WHERE id IN (SELECT image_id FROM tags) OR id NOT IN
-  (SELECT listed.image_id FROM manifest_list_images AS listed JOIN manifest_lists AS list ON list.id = list_id
-   WHERE list.image_id <> listed.image_id)`;
+const LISTED_IMAGES = `SELECT id AS value FROM images WHERE id IN (SELECT image_id FROM tags UNION
+  SELECT image_id FROM image_digests) OR id NOT IN (SELECT listed.image_id FROM manifest_list_images AS listed
+  JOIN manifest_lists AS list ON list.id = list_id WHERE list.image_id <> listed.image_id)`;
 
 /** Both directions: an owner without the thing, and the thing without an owner. */
 function compare(what: string, expected: readonly string[], found: readonly string[]): string[] {

@@ -99,11 +99,59 @@ export async function publish(
   return { id, digest, size: manifest.length, mediaType: types.manifest, layers: made, config };
 }
 
+/** What an index names. */
+export interface IndexEntry {
+  image: Pick<PublishedImage, 'mediaType' | 'digest' | 'size'>;
+  platform: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+/** Uploads statements about an image, by predicate type, as BuildKit has them. Answers what an index names. */
+export async function publishStatements(
+  base: string,
+  repository: string,
+  about: PublishedImage,
+  predicates: Readonly<Record<string, unknown>>,
+): Promise<IndexEntry> {
+  const subject = [{ name: 'pkg', digest: { sha256: about.digest.replace('sha256:', '') } }];
+  const layers = Object.entries(predicates).map(([predicateType, predicate]) => ({
+    predicateType,
+    bytes: Buffer.from(JSON.stringify({ _type: 's', predicateType, subject, predicate })),
+  }));
+  const config = Buffer.from('{"architecture":"unknown","os":"unknown","config":{}}');
+  for (const bytes of [...layers.map((layer) => layer.bytes), config]) {
+    await putBlob(base, repository, bytes);
+  }
+  const manifest = Buffer.from(
+    JSON.stringify({
+      schemaVersion: 2,
+      mediaType: OCI.manifest,
+      config: { mediaType: OCI.config, digest: sha256(config), size: config.length },
+      layers: layers.map(({ predicateType, bytes }) => ({
+        mediaType: 'application/vnd.in-toto+json',
+        digest: sha256(bytes),
+        size: bytes.length,
+        annotations: { 'in-toto.io/predicate-type': predicateType },
+      })),
+    }),
+  );
+  const digest = sha256(manifest);
+  await putManifest(base, `${repository}/manifests/${digest}`, OCI.manifest, manifest);
+  return {
+    image: { mediaType: OCI.manifest, digest, size: manifest.length },
+    platform: { os: 'unknown', architecture: 'unknown' },
+    annotations: {
+      'vnd.docker.reference.digest': about.digest,
+      'vnd.docker.reference.type': 'attestation-manifest',
+    },
+  };
+}
+
 /** Uploads an index of images that are in the repository already. Answers its digest. */
 export async function publishIndex(
   base: string,
   name: string,
-  images: readonly { image: PublishedImage; platform: Record<string, string> }[],
+  images: readonly IndexEntry[],
   oci = true,
 ): Promise<string> {
   const [repository = '', tag = 'latest'] = name.split(':');
@@ -112,11 +160,12 @@ export async function publishIndex(
     JSON.stringify({
       schemaVersion: 2,
       mediaType,
-      manifests: images.map(({ image, platform }) => ({
+      manifests: images.map(({ image, platform, annotations }) => ({
         mediaType: image.mediaType,
         digest: image.digest,
         size: image.size,
         platform,
+        annotations,
       })),
     }),
   );
