@@ -19,8 +19,8 @@ export interface OriginalStatements extends OriginalManifest {
   blobs: readonly { descriptor: Descriptor; bytes: Buffer | undefined }[];
 }
 
-/** Undefined: the list was made here. */
-function originalManifest(
+/** With its layers. Undefined: the list was made here. */
+export function originalManifest(
   context: Kept,
   list: ManifestListRow,
   digest: string | undefined,
@@ -69,7 +69,14 @@ export function sameManifest(
   list: ManifestListRow | undefined,
   { manifest, layers }: { manifest: string | undefined; layers: readonly { digest: string }[] },
 ): OriginalManifest | undefined {
-  const found = list && originalManifest(context, list, manifest);
+  return list && ofLayers(originalManifest(context, list, manifest), layers);
+}
+
+/** One whose layers are these; undefined = they are not. Pure. */
+export function ofLayers(
+  found: ReturnType<typeof originalManifest>,
+  layers: readonly { digest: string }[],
+): OriginalManifest | undefined {
   const isSame =
     found?.layers.length === layers.length &&
     found.layers.every(({ digest }, position) => digest === layers[position]?.digest);

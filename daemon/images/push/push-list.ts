@@ -8,11 +8,17 @@ import {
   type OciDescriptor,
   type StatementDocuments,
 } from '../../../storage/image-archives/oci-documents.ts';
+import type { Attestation } from '../../../storage/image-archives/statement.ts';
 import { hasBlob, putManifest, uploadBlob } from '../../../storage/registry/push-repository.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { attestationsIn } from '../lists/attestations.ts';
 import { describeListed, statementsAbout, toldDescriptor } from '../lists/describe.ts';
-import { originalStatements, sameManifest, type OriginalStatements } from '../lists/originals.ts';
+import {
+  ofLayers,
+  originalManifest,
+  originalStatements,
+  type OriginalStatements,
+} from '../lists/originals.ts';
 import { LayerPush, type PushedBlob } from './layer-push.ts';
 import { pushProgress } from './push-progress.ts';
 import { commitPushed, pushConfig, type OnePush, type PushContext } from './pushed.ts';
@@ -30,7 +36,9 @@ export async function* pushList(
   const { index, pins, slots } = context;
   const { row, repository, signal } = push;
   await using _collect = { [Symbol.asyncDispose]: () => context.collector.collect() };
-  const images = list.images.map((listed) => ({ listed, image: index.findWhole(listed.imageId) }));
+  // Read before anything is sent: the list may be removed meanwhile.
+  const images = list.images.map((listed) => keptOf(context, list, listed));
+  const told = context.database.manifestLists.document(list.id, list.id);
   const layers = images.flatMap(({ image }) => image.row.layerIds.map((id) => index.layer(id)));
   using _pin = pins.pin(layers.map(({ id }) => id));
   const unique = [...new Map(layers.map((layer) => [layer.diffId, layer])).values()];
@@ -44,17 +52,16 @@ export async function* pushList(
   const said: OciDescriptor[] = [];
   let root: Document | undefined;
   let isSame = list.index !== undefined;
-  for (const { listed, image } of images) {
-    const isThere = listed.imageId === push.image.row.id && hasConfig;
-    const put = await putImage(context, push, { listed, image, list, blobs, isThere });
+  for (const each of images) {
+    const isThere = each.image.row.id === push.image.row.id && hasConfig;
+    const put = await putImage(context, push, { ...each, list, blobs, isThere });
     manifests.push(put.descriptor);
     said.push(...put.statements);
     root = put.manifest;
     isSame &&= put.isSame;
   }
   const types = imageTypes(list.isOci);
-  const told = isSame ? context.database.manifestLists.document(list.id, list.id) : undefined;
-  if (told !== undefined && list.index !== undefined) {
+  if (isSame && told !== undefined && list.index !== undefined) {
     root = { bytes: told, mediaType: list.index.mediaType };
   } else if (!list.isAlone || root === undefined) {
     const annotations = annotationMap(list.annotations?.own);
@@ -81,6 +88,26 @@ interface PutImage {
   isSame: boolean;
 }
 
+/** An image of a list, with all that is stored of it. */
+interface KeptImage {
+  listed: ListedImage;
+  image: ImageRecord;
+  attestations: readonly Attestation[];
+  /** As a registry has them. */
+  original: ReturnType<typeof originalManifest>;
+  statements: OriginalStatements | undefined;
+}
+
+function keptOf(context: PushContext, list: ManifestListRow, listed: ListedImage): KeptImage {
+  return {
+    listed,
+    image: context.index.findWhole(listed.imageId),
+    attestations: attestationsIn(context, list, listed.imageId),
+    original: originalManifest(context, list, listed.manifest),
+    statements: originalStatements(context, list, listed),
+  };
+}
+
 /** One of its images, by its digest. Answers what the index has of it and of what is said of it. */
 async function putImage(
   context: PushContext,
@@ -88,23 +115,20 @@ async function putImage(
   {
     listed,
     image,
+    attestations,
+    original,
+    statements,
     list,
     blobs,
     isThere,
-  }: {
-    listed: ListedImage;
-    image: ImageRecord;
-    list: ManifestListRow;
-    blobs: ReadonlyMap<string, PushedBlob>;
-    isThere: boolean;
-  },
+  }: KeptImage & { list: ManifestListRow; blobs: ReadonlyMap<string, PushedBlob>; isThere: boolean },
 ): Promise<PutImage> {
   const { repository, signal } = push;
   const { isOci } = list;
   const types = imageTypes(isOci);
   await pushConfig(push, image, isThere);
   const layers = image.row.layerIds.map((id) => blobOf(blobs, context.index.layer(id)));
-  const same = sameManifest(context, list, { manifest: listed.manifest, layers });
+  const same = ofLayers(original, layers);
   const { manifest: bytes, descriptor } =
     same === undefined
       ? describeListed(context, image, { ...listed, isOci, blobs: layers })
@@ -113,24 +137,20 @@ async function putImage(
   if (!list.isAlone) {
     await putManifest(repository, descriptor.digest, manifest, signal);
   }
-  const statements =
+  const documents =
     same === undefined
-      ? statementsAbout(image, attestationsIn(context, list, image.row.id), {
-          names: list.names,
-          digest: descriptor.digest,
-          isOci,
-        })
-      : toldDocuments(originalStatements(context, list, listed));
-  for (const blob of statements?.blobs ?? []) {
+      ? statementsAbout(image, attestations, { names: list.names, digest: descriptor.digest, isOci })
+      : toldDocuments(statements);
+  for (const blob of documents?.blobs ?? []) {
     const { digest, size } = blob.descriptor;
     const source = { digest, size, read: (from: number) => blob.bytes.subarray(from) };
     await uploadBlob(repository, source, { signal });
   }
-  if (statements !== undefined) {
-    const { digest } = statements.descriptor;
-    await putManifest(repository, digest, { bytes: statements.manifest, mediaType: types.manifest }, signal);
+  if (documents !== undefined) {
+    const { digest } = documents.descriptor;
+    await putManifest(repository, digest, { bytes: documents.manifest, mediaType: types.manifest }, signal);
   }
-  const said = statements === undefined ? [] : [statements.descriptor];
+  const said = documents === undefined ? [] : [documents.descriptor];
   return { manifest, descriptor, statements: said, isSame: same !== undefined };
 }
 

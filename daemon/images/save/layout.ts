@@ -40,6 +40,8 @@ function ociImage(context: ImageContext, image: ImageRecord, { list, isAlone }: 
   const { index, layers } = context;
   const platform = platformOf(image);
   const annotations = listedAs(list, image)?.annotations;
+  // Read now: the list may be removed before its turn comes.
+  const attestations = list === undefined || isAlone ? [] : attestationsIn(context, list, image.row.id);
   return {
     config: image.row.config,
     layers: image.row.layerIds.map((layerId) => {
@@ -61,12 +63,6 @@ function ociImage(context: ImageContext, image: ImageRecord, { list, isAlone }: 
     isByPlatform: list !== undefined && !isAlone,
     annotations: annotationMap(annotations?.own),
     descriptorAnnotations: annotationMap(annotations?.descriptor),
-    statements: (digest) =>
-      list === undefined || isAlone
-        ? []
-        : imageStatements(
-            { attestations: attestationsIn(context, list, image.row.id), platform },
-            { names: list.names, digest },
-          ),
+    statements: (digest) => imageStatements({ attestations, platform }, { names: list?.names ?? [], digest }),
   };
 }
