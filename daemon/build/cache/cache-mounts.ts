@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BuildRecordRow, BuildRecordTable } from '../../../storage/database/rows.ts';
 import type { Clock } from '../../base/clock.ts';
+import { Semaphore } from '../../base/concurrency/semaphore.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { errorText } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
@@ -42,6 +43,8 @@ interface Use {
   /** Its record is gone: whoever comes makes a new one, and the last one takes the directory away. */
   isLeft: boolean;
   waiting: (() => void)[];
+  /** Who comes while it is filled waits. */
+  filling: Semaphore;
 }
 
 export const CACHE_MOUNT = 'exec.cachemount';
@@ -133,11 +136,11 @@ export class CacheMounts {
       }
     }
     signal.throwIfAborted();
-    const use = this.#uses.get(row.id) ?? { count: 0, isLocked, isLeft: false, waiting: [] };
+    const use = this.#uses.get(row.id) ?? newUse(isLocked);
     use.count += 1;
     this.#uses.set(row.id, use);
     try {
-      const path = await this.#make(row, request, use);
+      const path = await this.#make(row, request, { use, signal });
       return { path, [Symbol.asyncDispose]: () => this.#leave(row, use) };
     } catch (error) {
       await this.#leave(row, use);
@@ -145,11 +148,15 @@ export class CacheMounts {
     }
   }
 
-  async #make(row: BuildRecordRow, request: CacheRequest, use: Use): Promise<string> {
+  async #make(
+    row: BuildRecordRow,
+    request: CacheRequest,
+    { use, signal }: { use: Use; signal: AbortSignal },
+  ): Promise<string> {
     const { table, directory, archives, clock } = this.#deps;
     const home = join(directory, row.id);
     try {
-      const path = await makeData(home, request);
+      const path = await use.filling.run(() => makeData(home, request, archives), signal);
       failpoint('build.caches.make');
       if (!use.isLeft && table.byKey(row.key) === undefined) {
         // The directory comes before its row.
@@ -158,7 +165,8 @@ export class CacheMounts {
       table.use(row.id, nowMs(clock));
       return path;
     } catch (error) {
-      if (table.byKey(row.key) === undefined) {
+      // Another one may have it, too.
+      if (use.count === 1 && table.byKey(row.key) === undefined) {
         await archives.remove(home);
       }
       throw error;
@@ -212,13 +220,26 @@ export class CacheMounts {
   }
 }
 
-/** Where it is. A new one is filled, and gets owner and mode. */
-async function makeData(home: string, { owner, mode, seed }: CacheRequest): Promise<string> {
+function newUse(isLocked: boolean): Use {
+  return { count: 0, isLocked, isLeft: false, waiting: [], filling: new Semaphore(1) };
+}
+
+/** Where it is. A new one is filled, and gets owner and mode; where that fails nothing of it is left. */
+async function makeData(
+  home: string,
+  { owner, mode, seed }: CacheRequest,
+  { remove }: Pick<CacheMountsDeps['archives'], 'remove'>,
+): Promise<string> {
   const path = join(home, 'data');
   if ((await mkdir(path, { recursive: true, mode: 0o700 })) !== undefined) {
-    await seed?.(home);
-    await chown(path, owner.uid, owner.gid);
-    await chmod(path, mode);
+    try {
+      await seed?.(home);
+      await chown(path, owner.uid, owner.gid);
+      await chmod(path, mode);
+    } catch (error) {
+      await remove(home);
+      throw error;
+    }
   }
   return path;
 }

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { withResolvers } from '../../../../daemon/base/concurrency/with-resolvers.ts';
 import { CacheMounts, type CacheRequest } from '../../../../daemon/build/cache/cache-mounts.ts';
 import { freshCaches } from '../../../../daemon/build/graph/fresh-caches.ts';
 import type { ExecMount, Vertex } from '../../../../daemon/build/graph/op.ts';
@@ -78,6 +79,41 @@ test('who has a renewed cache keeps it to the end, and who waits for it gets the
   await first[Symbol.asyncDispose]();
   await using second = await waiting;
   expect([second.path, readdirSync(directory).length]).toEqual([other.path, 1]);
+  expect(database.buildRecords.all()).toHaveLength(1);
+});
+
+/** Uses a cache that is filled with a file once `until` resolves. */
+const seeded = (until: Promise<void>): CacheRequest => ({
+  ...request('/x'),
+  seed: async (home) => {
+    await until;
+    writeFileSync(join(home, 'data', 'seed'), '');
+  },
+});
+
+test('who comes while a cache is filled waits until it is full', async () => {
+  const { promise, resolve } = withResolvers<void>();
+  const first = caches.use(seeded(promise), signal);
+  const second = caches.use(seeded(promise), signal);
+  const stop = new AbortController();
+  const third = caches.use(seeded(promise), stop.signal);
+  stop.abort();
+  await expect(third).rejects.toThrow('canceled');
+  resolve();
+  await using one = await first;
+  await using other = await second;
+  expect([other.path, readdirSync(other.path)]).toEqual([one.path, ['seed']]);
+});
+
+test('a cache that could not be filled is filled by who waits', async () => {
+  const { promise, reject } = withResolvers<void>();
+  const first = caches.use(seeded(promise), signal);
+  const second = caches.use(seeded(Promise.resolve()), signal);
+  promise.catch(() => undefined /* who fills it is told */);
+  reject(new Error('the disk is full'));
+  await expect(first).rejects.toThrow('the disk is full');
+  await using other = await second;
+  expect(readdirSync(other.path)).toEqual(['seed']);
   expect(database.buildRecords.all()).toHaveLength(1);
 });
 
