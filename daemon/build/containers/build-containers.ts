@@ -34,14 +34,16 @@ export class BuildContainers implements BuildContainersPort {
     const running = await this.#deps.find(build, signal);
     const entitlements = this.#entitlements(running);
     const read = readContainer(asked, { entitlements, worker: this.#deps.worker() });
-    await running.containers.add(asked.id, async () => {
+    const make = async (released: AbortSignal): Promise<GatewayContainer> => {
       const found = await Promise.all(
         read.results.map(async (ref) => (ref === undefined ? undefined : await running.tree(ref))),
       );
       const trees = found.map((tree) => tree?.hold());
       const { session } = running;
-      return await GatewayContainer.make(this.#deps.ops, read, { trees, session, signal: running.signal });
-    });
+      const either = AbortSignal.any([running.signal, released]);
+      return await GatewayContainer.make(this.#deps.ops, read, { trees, session, signal: either });
+    };
+    await running.containers.add(asked.id, make, signal);
   }
 
   async start(build: string, asked: NewBuildProcess, signal: AbortSignal): Promise<BuildProcess> {

@@ -2,13 +2,26 @@ import { EngineError, notFound } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { GatewayContainer } from './gateway-container.ts';
 
+interface Named {
+  made: Promise<GatewayContainer>;
+  /** What it waits for. */
+  stop: AbortController;
+}
+
 /** Containers that the client of one build has asked for, by the names that it gave them. */
 export class ContainersOfBuild {
-  readonly #containers = new Map<string, Promise<GatewayContainer>>();
+  readonly #containers = new Map<string, Named>();
   #isOver = false;
 
-  /** Throws conflict for a name that is taken, and what `make` throws. */
-  async add(id: string, make: () => Promise<GatewayContainer>): Promise<void> {
+  /**
+   * `make`'s signal fires when the container is released, also before it is made; `signal`: nobody waits until it is
+   * made. Throws conflict for a name that is taken, and what `make` throws.
+   */
+  async add(
+    id: string,
+    make: (released: AbortSignal) => Promise<GatewayContainer>,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (this.#isOver) {
       throw new EngineError('canceled', 'the build is over');
     }
@@ -21,19 +34,28 @@ export class ContainersOfBuild {
         `more than ${limits.buildContainersMax} containers of a build`,
       );
     }
-    const made = make();
-    this.#containers.set(id, made);
+    signal.throwIfAborted();
+    const stop = new AbortController();
+    const giveUp = (): void => stop.abort(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    const named = { stop, made: make(stop.signal) };
+    this.#containers.set(id, named);
     try {
-      await made;
+      await named.made;
     } catch (error) {
-      this.#containers.delete(id);
+      // By then the name may be that of another one.
+      if (this.#containers.get(id) === named) {
+        this.#containers.delete(id);
+      }
       throw error;
+    } finally {
+      signal.removeEventListener('abort', giveUp);
     }
   }
 
   /** Throws not_found. */
   async find(id: string): Promise<GatewayContainer> {
-    const found = await this.#containers.get(id);
+    const found = await this.#containers.get(id)?.made;
     if (found === undefined) {
       throw notFound(`container ${JSON.stringify(id)} previously released or not created`);
     }
@@ -47,7 +69,7 @@ export class ContainersOfBuild {
     if (found === undefined) {
       throw notFound(`container details for ${id} not found`);
     }
-    await (await found).release();
+    await release(found);
   }
 
   /** Of all that are left. No further one is made. */
@@ -55,6 +77,13 @@ export class ContainersOfBuild {
     this.#isOver = true;
     const all = [...this.#containers.values()];
     this.#containers.clear();
-    await Promise.allSettled(all.map(async (made) => await (await made).release()));
+    await Promise.allSettled(all.map(async (named) => await release(named)));
   }
+}
+
+async function release({ made, stop }: Named): Promise<void> {
+  stop.abort(new EngineError('canceled', 'the container is released'));
+  // Where it was not made nothing is left, and who asked for it is told.
+  const container = await made.catch(() => undefined /* see above */);
+  await container?.release();
 }

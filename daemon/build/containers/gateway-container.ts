@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { BuildProcess } from '../../../api/types/build/containers.ts';
 import { EngineError, invariant, notFound, notImplemented } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
@@ -128,7 +129,7 @@ export class GatewayContainer {
     return await container.exec(execRequest(asked, { first, mounts: mounts.env, variables }));
   }
 
-  /** What is at a mount, by its position: as it is now. Throws not_found, and not_implemented for what is in memory. */
+  /** What is at a mount, by its position: as it is now. Throws not_found, and not_implemented for what is no directory. */
   async filesAt(position: number): Promise<ReadFiles> {
     const { asked, trees, mounts } = this.#made;
     const place = asked.places[position];
@@ -140,12 +141,15 @@ export class GatewayContainer {
       return container === undefined ? trees[0] : { open: () => container.root() };
     }
     const source = mounts.files.find(({ target }) => target === place.target)?.source;
+    const refuse = (why: string): never => {
+      throw notImplemented(`files of mount ${position} at ${place.target} cannot be read: ${why}`);
+    };
     if (source === undefined) {
-      throw notImplemented(
-        `files of mount ${position} at ${place.target} cannot be read: they are in memory`,
-      );
+      return refuse('they are in memory, or not there');
     }
-    return { open: () => Promise.resolve(openRoot(source)) };
+    return (await stat(source)).isDirectory()
+      ? { open: () => Promise.resolve(openRoot(source)) }
+      : refuse('it is no directory');
   }
 
   /** Ends its processes. Resolves when nothing is left of it. */

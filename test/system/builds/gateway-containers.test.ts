@@ -172,6 +172,7 @@ describeEngine('containers of clients in their builds', (engine) => {
         { dest: '/part', resultId: files.ref, selector: '/part' },
         { dest: '/', resultId: root.ref },
         { dest: '/mem', type: 4 },
+        { dest: '/f', resultId: files.ref, selector: '/part/f' },
       ]);
       expect(await bridge.textIn('c', 1, '/link')).toBe('base\n');
       expect(await bridge.textIn('c', 0, '/f')).toBe('of a result');
@@ -183,8 +184,11 @@ describeEngine('containers of clients in their builds', (engine) => {
       expect(await bridge.modeIn('c', 1, '/bin/busybox')).toBe('755');
       await expect(bridge.textIn('c', 1, '/none')).rejects.toThrow('no such file');
       await expect(bridge.textIn('c', 2, '/x')).rejects.toThrow('they are in memory');
-      await expect(bridge.textIn('c', 3, '/x')).rejects.toThrow(
-        'mount index 3 is out of bounds (3 available)',
+      await expect(bridge.textIn('c', 3, '/')).rejects.toThrow(
+        'files of mount 3 at /f cannot be read: it is no directory',
+      );
+      await expect(bridge.textIn('c', 4, '/x')).rejects.toThrow(
+        'mount index 4 is out of bounds (4 available)',
       );
     });
   });
