@@ -95,6 +95,8 @@ export const buildkitLimits = {
   buildStreamProcessesMax: 10_000,
   /** Input of one process that it has not read yet; then nothing more is read of what its client sends. */
   buildProcessInputBytesMax: 1024 * 1024,
+  /** Signals and sizes of its terminal that it has not been told yet. */
+  buildProcessControlsMax: 1_000,
   llbReadBytesMax: 15 * 1024 * 1024,
   llbEntriesMax: 100_000,
   /** Lines of one warning of a client, and bytes of all that it warns of in one build. */

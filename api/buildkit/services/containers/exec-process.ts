@@ -55,9 +55,9 @@ class ProcessStream {
     if (file !== undefined) {
       await process.take(file);
     } else if (resize !== undefined) {
-      process.resize({ height: resize.rows, width: resize.cols });
+      await process.resize({ height: resize.rows, width: resize.cols });
     } else if (signal !== undefined) {
-      process.signal(signal.name);
+      await process.signal(signal.name);
     } else {
       throw invalidArgument(`a message for process ${processId} that is none of a client's`);
     }

@@ -10,6 +10,9 @@ import { UNKNOWN } from '../../rpc/status.ts';
 /** What clients take for `nobody knows`. */
 const UNKNOWN_EXIT_CODE = 255;
 
+/** What a message that waits takes, however little it carries. */
+const MESSAGE_BYTES = 512;
+
 interface ConversationDeps {
   /** Descriptors that the client has an end of. */
   fds: readonly number[];
@@ -27,9 +30,11 @@ export class ProcessConversation {
   readonly #deps: ConversationDeps;
   readonly #process: Promise<BuildProcess>;
   #input: Promise<void> = Promise.resolve();
+  /** Of what the process has not taken yet, with what each message takes besides. */
   #inputBytes = 0;
   /** Sizes and signals, which do not wait for what is read. */
   #control: Promise<void> = Promise.resolve();
+  #controls = 0;
   #hasInput: boolean;
 
   constructor(deps: ConversationDeps) {
@@ -47,20 +52,18 @@ export class ProcessConversation {
       throw invalidArgument(`fd ${fd} unavailable to write`);
     }
     if (data.length > 0) {
-      this.#inputBytes += data.length;
-      this.#after(async (process) => {
-        try {
-          await process.write(data);
-        } finally {
-          this.#inputBytes -= data.length;
-        }
-      });
+      const bytes = data.length + MESSAGE_BYTES;
+      this.#inputBytes += bytes;
+      this.#after(
+        async (process) => await process.write(data),
+        () => (this.#inputBytes -= bytes),
+      );
     }
     if (eof) {
       this.endInput();
     }
     if (this.#inputBytes > limits.buildProcessInputBytesMax) {
-      await Promise.race([this.#input, this.over.catch(() => undefined /* its stream ends */)]);
+      await this.#orOver(this.#input);
     }
   }
 
@@ -71,14 +74,15 @@ export class ProcessConversation {
     }
   }
 
-  resize(size: { height: number; width: number }): void {
-    this.#control = this.#control.then(() => this.#told((process) => process.resize(size)));
+  /** Resolves when more may come. */
+  async resize(size: { height: number; width: number }): Promise<void> {
+    await this.#steer((process) => process.resize(size));
   }
 
-  /** Throws invalid_argument for what is no signal. */
-  signal(name: string): void {
+  /** The same. Throws invalid_argument for what is no signal. */
+  async signal(name: string): Promise<void> {
     parseSignal(name);
-    this.#control = this.#control.then(() => this.#told((process) => process.signal(name)));
+    await this.#steer((process) => process.signal(name));
   }
 
   /** Kills it, unless it has ended. */
@@ -87,9 +91,23 @@ export class ProcessConversation {
     await process?.end();
   }
 
-  /** In the order in which it was sent. */
-  #after(step: (process: BuildProcess) => Promise<void> | void): void {
-    this.#input = this.#input.then(async () => await this.#told(step));
+  /** In the order in which it was sent. `done` is called in any case. */
+  #after(step: (process: BuildProcess) => Promise<void> | void, done?: () => void): void {
+    this.#input = this.#input.then(async () => await this.#told(step)).finally(done);
+  }
+
+  async #steer(step: (process: BuildProcess) => Promise<void>): Promise<void> {
+    this.#controls += 1;
+    this.#control = this.#control
+      .then(async () => await this.#told(step))
+      .finally(() => (this.#controls -= 1));
+    if (this.#controls > limits.buildProcessControlsMax) {
+      await this.#orOver(this.#control);
+    }
+  }
+
+  async #orOver(work: Promise<void>): Promise<void> {
+    await Promise.race([work, this.over.catch(() => undefined /* its stream ends */)]);
   }
 
   /** A process that is not there, or has ended, is told as its exit alone. */

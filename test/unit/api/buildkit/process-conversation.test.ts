@@ -34,9 +34,9 @@ test('what comes before the process waits for it; only descriptors that are want
     send: (message) => Promise.resolve(void sent.push(message)),
   });
   await conversation.take({ fd: 0, eof: false, data: Buffer.from('a') });
-  conversation.resize({ height: 1, width: 2 });
-  conversation.signal('TERM');
-  expect(() => conversation.signal('NONE')).toThrow('Invalid signal: NONE');
+  await conversation.resize({ height: 1, width: 2 });
+  await conversation.signal('TERM');
+  await expect(conversation.signal('NONE')).rejects.toThrow('Invalid signal: NONE');
   await conversation.take({ fd: 0, eof: true, data: Buffer.from('b') });
   await expect(conversation.take({ fd: 0, eof: false, data: Buffer.from('c') })).rejects.toThrow(
     'fd 0 unavailable to write',
@@ -82,14 +82,41 @@ test('input that is not read is waited for beyond its bound, and no longer than 
     start: () => Promise.resolve(process),
     send: () => Promise.resolve(),
   });
-  const data = Buffer.alloc(limits.buildProcessInputBytesMax);
+  const data = Buffer.alloc(limits.buildProcessInputBytesMax / 2);
   await conversation.take({ fd: 0, eof: false, data });
-  const more = conversation.take({ fd: 0, eof: false, data: Buffer.alloc(1) });
-  const soon = new Promise((resolve) => setImmediate(() => resolve('soon')));
-  expect(await Promise.race([more, soon])).toBe('soon');
+  const more = conversation.take({ fd: 0, eof: false, data });
+  expect(await isSoon(more)).toBe(false);
   await conversation.end();
   await more;
 });
+
+test('many small messages are waited for as large ones are, and so are signals and sizes', async () => {
+  const started = withResolvers<BuildProcess>();
+  const conversation = new ProcessConversation({
+    fds: [0],
+    start: () => started.promise,
+    send: () => Promise.resolve(),
+  });
+  const takenOf = async (most: number, send: () => Promise<void>): Promise<number> => {
+    for (let taken = 0; taken < most; taken += 1) {
+      if (!(await isSoon(send()))) {
+        return taken;
+      }
+    }
+    return most;
+  };
+  const one = Buffer.alloc(1);
+  expect(await takenOf(5_000, () => conversation.take({ fd: 0, eof: false, data: one }))).toBeLessThan(5_000);
+  expect(await takenOf(5_000, () => conversation.signal('USR1'))).toBe(limits.buildProcessControlsMax);
+  expect(await isSoon(conversation.resize({ height: 1, width: 1 }))).toBe(false);
+  started.reject(notFound('no container'));
+  await conversation.over;
+});
+
+async function isSoon(work: Promise<void>): Promise<boolean> {
+  const soon = new Promise<boolean>((resolve) => setImmediate(() => resolve(false)));
+  return await Promise.race([work.then(() => true), soon]);
+}
 
 test('the error of a step that can be looked into names what it stood on and left', () => {
   const step = { op: { exec: { meta: { args: ['sh'] } } }, inputs: ['a'], mounts: ['b'] };
