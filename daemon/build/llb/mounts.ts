@@ -11,6 +11,8 @@ const CONTENT_CACHE_OFF = 2;
 const SHARING = ['shared', 'private', 'locked'] as const;
 const ROOT = { uid: 0, gid: 0 };
 const DIRECTORY_MODE = 0o755;
+/** Of users, groups and modes: 32 bits, of which the last number means none. */
+const ID_MAX = 2 ** 32 - 2;
 
 /** What mounts are of. */
 export interface MountInputs {
@@ -36,8 +38,8 @@ export function rootOf(mounts: readonly MountMessage[]): MountMessage {
 
 /** Throws invalid_argument, and not_implemented, by the field. Pure. */
 export function readMount(mount: MountMessage, used: MountInputs): ExecMount {
-  const target = posix.resolve('/', mount.dest);
-  const source = posix.resolve('/', mount.selector);
+  const target = placeIn(mount.dest, 'dest');
+  const source = placeIn(mount.selector, 'selector');
   switch (mount.type) {
     case BIND:
       return {
@@ -63,11 +65,22 @@ export function readMount(mount: MountMessage, used: MountInputs): ExecMount {
         throw invalidArgument(`mount ${target} of type ${type} without its options`);
       }
       const { id, uid, gid, mode, isOptional } = option;
+      const wrong = [uid, gid, mode].find((number) => number < 0 || number > ID_MAX);
+      if (wrong !== undefined) {
+        throw invalidArgument(`mount ${target} of type ${type}: uid, gid or mode ${wrong} is out of range`);
+      }
       return { type, id, target, isRequired: !isOptional, owner: { uid, gid }, mode };
     }
     default:
       throw notImplemented(`mount type ${mount.type} at ${target} is not supported`);
   }
+}
+
+function placeIn(path: string, field: string): string {
+  if (path.includes('\0')) {
+    throw invalidArgument(`mounts: ${field} ${JSON.stringify(path)} cannot hold a NUL character`);
+  }
+  return posix.resolve('/', path);
 }
 
 /** Clients say whose a new cache is by a tree that has nothing but its directory. */

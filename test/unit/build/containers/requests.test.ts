@@ -80,6 +80,17 @@ test('a container: the network of the host for who may have it', () => {
   expect(readContainer(asked, allowed)).toMatchObject({ network: 'host', hostname: 'buildkitsandbox' });
 });
 
+test.each<[string, Mount]>([
+  ['mounts: dest "/a\\u0000b" cannot hold a NUL', { dest: '/a\0b', resultId: 'r' }],
+  ['mounts: selector "/a\\u0000b" cannot hold a NUL', { dest: '/m', selector: '/a\0b', resultId: 'r' }],
+  [
+    'mount /s of type secret: uid, gid or mode 99999999999 is out of range',
+    { dest: '/s', type: 1, secret: { id: 's', uid: 99_999_999_999 } },
+  ],
+])('a mount is refused: %s', (text, mount) => {
+  expect(() => readContainer(container([{ dest: '/', resultId: 'r' }, mount]), HOST)).toThrow(text);
+});
+
 test.each<[string, NewBuildProcess]>([
   ['fds: descriptor 3 of a process', process({}, { fds: [3] })],
   ['security.insecure is not allowed', process({}, { security: 1 })],
