@@ -129,7 +129,7 @@ export class GatewayContainer {
     return await container.exec(execRequest(asked, { first, mounts: mounts.env, variables }));
   }
 
-  /** What is at a mount, by its position: as it is now. Throws not_found, and not_implemented for what is no directory. */
+  /** What is at a mount now, by its position. Throws not_found, and not_implemented for what is no directory. */
   async filesAt(position: number): Promise<ReadFiles> {
     const { asked, trees, mounts } = this.#made;
     const place = asked.places[position];
