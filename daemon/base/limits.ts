@@ -77,6 +77,8 @@ export const limits = {
   diskReserveBytes: 64 * 1024 * 1024,
   /** Members of an image tarball; real ones have three per layer. */
   archiveMembersMax: 100_000,
+  /** What is read of one tarball's documents, configurations and statements: much of it is kept until it is loaded. */
+  archiveDocumentBytesMax: 256 * 1024 * 1024,
   /** JSON nesting of image metadata. */
   imageJsonDepthMax: 64,
   /** Layers written out at the same time by `save`; each blocks a thread while its client is slow. */

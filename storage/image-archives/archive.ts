@@ -25,6 +25,7 @@ export class Archive implements AsyncDisposable {
   readonly #spool: Spool;
   readonly #members: ReadonlyMap<string, Member>;
   #open = true;
+  #documentBytes = 0;
 
   constructor(spool: Spool, members: ReadonlyMap<string, Member>) {
     this.#spool = spool;
@@ -49,11 +50,18 @@ export class Archive implements AsyncDisposable {
     return { fd: this.#spool.fd, offset: member.offset, size: member.size };
   }
 
-  /** A small file's bytes. */
+  /**
+   * A small file's bytes. What is read of one archive is bounded, as callers keep it: documents may point to the same
+   * file again and again, and what is small when it is compressed need not be small.
+   */
   async read(name: string, bytesMax: number, where: string): Promise<Buffer> {
     const { offset, size } = this.range(name, where);
     if (size > bytesMax) {
       throw wrong(where, `${JSON.stringify(name)} has ${size} bytes, at most ${bytesMax} allowed`);
+    }
+    this.#documentBytes += size;
+    if (this.#documentBytes > limits.archiveDocumentBytesMax) {
+      throw wrong(where, `more than ${limits.archiveDocumentBytesMax} bytes of documents in one tarball`);
     }
     return await this.#spool.read(offset, size);
   }

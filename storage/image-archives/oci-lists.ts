@@ -37,13 +37,6 @@ export interface ListPlan {
 /** An image of a list. */
 type Listed = ListPlan['images'][number];
 
-/** What was read of a tarball for lists. */
-interface AllRead {
-  /** By their manifests; undefined = parts are missing. */
-  images: Map<string, ReadImage | undefined>;
-  statementBytes: number;
-}
-
 interface ReadImage {
   plan: ImagePlan;
   /** Digest of the configuration, which is what an image is. */
@@ -51,6 +44,9 @@ interface ReadImage {
   /** What is kept of the manifest. */
   document: JsonObject;
 }
+
+/** By their manifests; undefined = parts are missing. */
+type Images = Map<string, ReadImage | undefined>;
 
 /**
  * The lists that roots of a layout lead to: indexes with several images for Linux that are in the tarball, or with one
@@ -62,12 +58,12 @@ export async function planLists(
   roots: readonly Descriptor[],
 ): Promise<{ lists: ListPlan[]; rest: Descriptor[] }> {
   const planned = new Map<string, ListPlan | undefined>();
-  const read: AllRead = { images: new Map(), statementBytes: 0 };
+  const images: Images = new Map();
   const rest: Descriptor[] = [];
   for (const root of roots) {
     const key = `${root.mediaType} ${root.digest}`;
     if (!planned.has(key)) {
-      planned.set(key, await planList(archive, root, read));
+      planned.set(key, await planList(archive, root, images));
     }
     const list = planned.get(key);
     if (list === undefined) {
@@ -80,12 +76,12 @@ export async function planLists(
   return { lists: [...planned.values()].filter((list) => list !== undefined), rest };
 }
 
-async function planList(archive: Archive, root: Descriptor, read: AllRead): Promise<ListPlan | undefined> {
+async function planList(archive: Archive, root: Descriptor, known: Images): Promise<ListPlan | undefined> {
   if (!INDEX_TYPES.has(root.mediaType)) {
     return MANIFEST_TYPES.has(root.mediaType) ? await planAnnotated(archive, root) : undefined;
   }
   const index = await readDocument(archive, root);
-  const images = await listedImages(archive, allDescriptors(index, root.digest), read);
+  const images = await listedImages(archive, allDescriptors(index, root.digest), known);
   const annotations = documentAnnotations(index, root);
   const isList =
     images.length > 1 ||
@@ -97,7 +93,7 @@ async function planList(archive: Archive, root: Descriptor, read: AllRead): Prom
 }
 
 /** Of what an index has. One image may be there twice, or in several forms: its layers packed in two ways, say. */
-async function listedImages(archive: Archive, all: readonly Descriptor[], read: AllRead): Promise<Listed[]> {
+async function listedImages(archive: Archive, all: readonly Descriptor[], known: Images): Promise<Listed[]> {
   const said = new Map(
     all
       .filter(({ annotations }) => annotations['vnd.docker.reference.type'] === 'attestation-manifest')
@@ -107,10 +103,10 @@ async function listedImages(archive: Archive, all: readonly Descriptor[], read: 
   const images = new Map<string, Listed>();
   const manifests = new Map(all.filter((each) => isImage(each)).map((each) => [each.digest, each]));
   for (const [digest, descriptor] of manifests) {
-    if (!read.images.has(digest)) {
-      read.images.set(digest, await readImage(archive, descriptor));
+    if (!known.has(digest)) {
+      known.set(digest, await readImage(archive, descriptor));
     }
-    const found = read.images.get(digest);
+    const found = known.get(digest);
     if (found === undefined) {
       continue;
     }
@@ -118,8 +114,7 @@ async function listedImages(archive: Archive, all: readonly Descriptor[], read: 
     const about = before.attestations.length > 0 ? undefined : said.get(digest);
     images.set(found.config, {
       plan: before.plan,
-      attestations:
-        about === undefined ? before.attestations : await readAbout(archive, about, { image: digest, read }),
+      attestations: about === undefined ? before.attestations : await readAbout(archive, about, digest),
       annotations: before.annotations ?? documentAnnotations(found.document, descriptor),
     });
   }
@@ -163,11 +158,7 @@ async function readImage(archive: Archive, descriptor: Descriptor): Promise<Read
 }
 
 /** What a manifest says of an image; other forms than statements (signatures, say) are left. */
-async function readAbout(
-  archive: Archive,
-  descriptor: Descriptor,
-  { image, read }: { image: string; read: AllRead },
-): Promise<Attestation[]> {
+async function readAbout(archive: Archive, descriptor: Descriptor, image: string): Promise<Attestation[]> {
   if (!archive.has(blobName(descriptor))) {
     return [];
   }
@@ -176,14 +167,6 @@ async function readAbout(
   );
   if (statements.length > limits.attestationsMax) {
     throw wrong(descriptor.digest, `more than ${limits.attestationsMax} statements about an image`);
-  }
-  // All of them are kept until they are stored, and documents may point to one again and again.
-  read.statementBytes += statements.reduce((sum, { size }) => sum + size, 0);
-  if (read.statementBytes > limits.loadedStatementsBytesMax) {
-    throw wrong(
-      descriptor.digest,
-      `more than ${limits.loadedStatementsBytesMax} bytes of statements in a tarball`,
-    );
   }
   const said: Attestation[] = [];
   for (const layer of statements) {

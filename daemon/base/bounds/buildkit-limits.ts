@@ -116,8 +116,6 @@ export const buildkitLimits = {
   attestationBytesMax: 40 * 1024 * 1024,
   /** Those that come with an image from a registry. */
   pulledStatementsMax: 20,
-  /** All statements about images in one tarball that is loaded: they are in memory until they are stored. */
-  loadedStatementsBytesMax: 128 * 1024 * 1024,
   /** Annotations of a manifest or an index as JSON: those of all images are in memory. */
   annotationsBytesMax: 64 * 1024,
   /** Between two pings of a connection of calls: who answers none of two is gone. */
