@@ -11,7 +11,7 @@ const SIGNAL = new AbortController().signal;
 const REQUEST: SolveRequest = {
   ref: 'b1',
   session: 's1',
-  frontend: 'gateway.v0',
+  frontend: 'other.v0',
   attributes: new Map(),
   exporters: [],
   cacheExports: [],
@@ -50,7 +50,7 @@ async function told(all: Builds, ref: string): Promise<number> {
 test('who asks for the progress of a build that has just ended is answered, and no longer after a while', async () => {
   const clock = new ManualClock();
   const all = builds(clock);
-  await expect(all.solve(REQUEST, SIGNAL)).rejects.toThrow('frontend gateway.v0 is not supported');
+  await expect(all.solve(REQUEST, SIGNAL)).rejects.toThrow('frontend other.v0 is not supported');
   expect(await told(all, 'b1')).toBe(0);
   await clock.advance(limits.buildEndedKeptMs);
   const late = told(all, 'b1');
@@ -63,7 +63,7 @@ test('of builds that have ended only so many are kept', async () => {
   const clock = new ManualClock();
   const all = builds(clock);
   for (let number = 0; number <= limits.buildsEndedMax; number += 1) {
-    await expect(all.solve({ ...REQUEST, ref: `b${number}` }, SIGNAL)).rejects.toThrow('gateway.v0');
+    await expect(all.solve({ ...REQUEST, ref: `b${number}` }, SIGNAL)).rejects.toThrow('other.v0');
   }
   expect(await told(all, 'b1')).toBe(0);
   const refused = expect(told(all, 'b0')).rejects.toThrow('no such build: b0');
