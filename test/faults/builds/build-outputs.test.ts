@@ -2,10 +2,8 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestDaemon } from '../../support/engine/daemon.ts';
-import { ControlClient } from '../../support/buildkit/control-client.ts';
-import { SessionServer } from '../../support/buildkit/session-server.ts';
+import { BuildBed } from '../../support/buildkit/build-bed.ts';
 import { differences } from '../../support/engine/oracle.ts';
-import { TestRegistry } from '../../support/registry/registry.ts';
 import { needs } from '../../support/needs.ts';
 
 /** Debian's, which builds by BuildKit's protocol. */
@@ -91,31 +89,21 @@ needs(
   });
 
   it('build.export.push fails: the build says so, and the image is there', async () => {
-    const folder = `${daemon.paths.root}/pusher`;
-    mkdirSync(folder);
-    await using server = new SessionServer(folder);
-    using client = new ControlClient(daemon.paths.socket);
-    const content = Buffer.from('FROM busybox\nLABEL pushed=1\n');
-    server.list = [{ stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content }];
+    await using bed = await BuildBed.open(daemon);
+    bed.write(['FROM busybox', 'LABEL pushed=1']);
     daemon.arm('build.export.push=error(told by a test)');
     const output = { type: 'image', attrs: { name: '127.0.0.1:1/app:1', push: 'true' } };
-    await expect(client.build(server, [output])).rejects.toThrow('told by a test');
+    await expect(bed.build([output])).rejects.toThrow('told by a test');
     daemon.arm('');
     await daemon.http.ok('DELETE', '/images/127.0.0.1:1/app:1');
     await isClean();
   });
 
   it('R1: kill -9 at images.digest.commit: the image has no digest, and the next build gives it', async () => {
-    const folder = `${daemon.paths.root}/canonical`;
-    mkdirSync(folder);
-    await using server = new SessionServer(folder);
-    const content = Buffer.from('FROM busybox\nLABEL canonical=1\n');
-    server.list = [{ stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content }];
+    await using bed = await BuildBed.open(daemon);
+    bed.write(['FROM busybox', 'LABEL canonical=1']);
     const outputs = [{ type: 'moby', attrs: { name: 'canonical:1', 'name-canonical': 'true' } }];
-    const canonical = async (): Promise<ReadonlyMap<string, string>> => {
-      using client = new ControlClient(daemon.paths.socket);
-      return await client.build(server, outputs);
-    };
+    const canonical = async (): Promise<ReadonlyMap<string, string>> => await bed.build(outputs);
     const digests = async (): Promise<string[]> =>
       (await daemon.http.ok<{ RepoDigests: string[] }>('GET', '/images/canonical:1/json')).RepoDigests;
     daemon.arm('images.digest.commit=sigkill');
@@ -136,20 +124,12 @@ needs(
   });
 
   it('R1: kill -9 at build.export.rewrite: nothing of the layers is left, and they are made again', async () => {
-    const folder = `${daemon.paths.root}/rewriter`;
-    mkdirSync(folder);
-    await using server = new SessionServer(folder);
-    const content = Buffer.from('FROM scratch\nCOPY Dockerfile /a\nCOPY Dockerfile /b\n');
+    await using bed = await BuildBed.open(daemon);
     const modTime = 1_700_000_000_000_000_000n;
-    server.list = [
-      { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length, modTime }, content },
-    ];
+    bed.write(['FROM scratch', 'COPY Dockerfile /a', 'COPY Dockerfile /b'], { modTime });
     const outputs = [{ type: 'moby', attrs: { name: 'rewritten:1', 'rewrite-timestamp': 'true' } }];
     const moment = { 'build-arg:SOURCE_DATE_EPOCH': '1000000000' };
-    const rewrite = async (): Promise<ReadonlyMap<string, string>> => {
-      using client = new ControlClient(daemon.paths.socket);
-      return await client.build(server, outputs, moment);
-    };
+    const rewrite = async (): Promise<ReadonlyMap<string, string>> => await bed.build(outputs, moment);
     daemon.arm('build.export.rewrite=sigkill');
     await expect(rewrite()).rejects.toThrow();
     await daemon.ended();
@@ -168,42 +148,30 @@ needs(
   it.each(['build.export.config', 'build.export.statements', 'build.export.index'])(
     '%s fails: an index is not pushed, and nothing of it is left here',
     async (point) => {
-      const folder = `${daemon.paths.root}/${point}`;
-      mkdirSync(folder);
-      const enter = (...argv: string[]): string[] => daemon.netns.enter(...argv);
-      await using _registry = await TestRegistry.start({ port: 5000, enter });
-      await using server = new SessionServer(folder);
-      using client = new ControlClient(daemon.paths.socket);
-      const content = Buffer.from('FROM scratch\nCOPY Dockerfile /\n');
-      server.list = [
-        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
-      ];
+      await using bed = await BuildBed.open(daemon, { registry: {} });
+      bed.write(['FROM scratch', 'COPY Dockerfile /']);
       const output = { type: 'image', attrs: { name: '127.0.0.1:5000/app:1', push: 'true' } };
       const options = { platform: 'linux/amd64,linux/arm64', 'attest:provenance': 'mode=min' };
       daemon.arm(`${point}=error(told by a test)`);
-      await expect(client.build(server, [output], options)).rejects.toThrow('told by a test');
+      await expect(bed.build([output], options)).rejects.toThrow('told by a test');
       daemon.arm('');
       await expect(daemon.http.ok('POST', '/images/create?fromImage=127.0.0.1:5000/app:1')).rejects.toThrow();
       await isClean();
-      const told = await client.build(server, [output], options);
+      const told = await bed.build([output], options);
       expect(told.get('containerimage.digest')).toMatch(/^sha256:/);
       await isClean();
     },
   );
 
   it('images.build.blob fails: the tarball of an image is not sent, and nothing of it is left', async () => {
-    const folder = `${daemon.paths.root}/client`;
-    mkdirSync(folder);
-    await using server = new SessionServer(folder);
-    using client = new ControlClient(daemon.paths.socket);
-    const content = Buffer.from('FROM busybox\n');
-    server.list = [{ stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content }];
+    await using bed = await BuildBed.open(daemon);
+    bed.write(['FROM busybox']);
     daemon.arm('images.build.blob=error(told by a test)');
-    await expect(client.build(server, [{ type: 'oci' }])).rejects.toThrow('told by a test');
+    await expect(bed.build([{ type: 'oci' }])).rejects.toThrow('told by a test');
     daemon.arm('');
-    server.sends.length = 0;
-    await client.build(server, [{ type: 'oci' }]);
-    expect(server.sends[0]?.bytes.length).toBeGreaterThan(1000);
+    bed.server.sends.length = 0;
+    await bed.build([{ type: 'oci' }]);
+    expect(bed.server.sends[0]?.bytes.length).toBeGreaterThan(1000);
     await isClean();
   });
 });

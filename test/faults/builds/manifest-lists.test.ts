@@ -1,8 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ImageInspect } from '../../../api/types/image.ts';
-import { ControlClient } from '../../support/buildkit/control-client.ts';
-import { SessionServer } from '../../support/buildkit/session-server.ts';
+import { useBuildBed } from '../../support/buildkit/build-bed.ts';
 import { TestDaemon } from '../../support/engine/daemon.ts';
 import { differences } from '../../support/engine/oracle.ts';
 import { needs } from '../../support/needs.ts';
@@ -17,23 +15,18 @@ needs(
   'netns',
 )('several images under one name', () => {
   let daemon: TestDaemon;
-  let server: SessionServer;
   beforeAll(async () => {
     daemon = await TestDaemon.start({ armable: true });
-    mkdirSync(`${daemon.paths.root}/client`);
-    server = new SessionServer(`${daemon.paths.root}/client`);
-    const content = Buffer.from(LINES.join('\n'));
-    server.list = [{ stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content }];
   });
   afterAll(async () => {
-    await server[Symbol.asyncDispose]();
     await daemon[Symbol.asyncDispose]();
   });
 
+  const bed = useBuildBed(() => daemon);
   const build = async (): Promise<unknown> => {
-    using client = new ControlClient(daemon.paths.socket);
+    bed().write(LINES);
     const options = { platform: 'linux/arm64,linux/amd64', 'attest:provenance': 'mode=min' };
-    return await client.build(server, [{ type: 'moby', attrs: { name: 'two:1' } }], options);
+    return await bed().build([{ type: 'moby', attrs: { name: 'two:1' } }], options);
   };
   /** Of the name; undefined = there is none. */
   const shown = async (): Promise<string[] | undefined> => {

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ControlClient, type AskedOutput } from '../../support/buildkit/control-client.ts';
-import { SessionServer } from '../../support/buildkit/session-server.ts';
+import { expect, test } from 'vitest';
+import { useBuildBed } from '../../support/buildkit/build-bed.ts';
+import type { AskedOutput } from '../../support/buildkit/control-client.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
 import { untar } from '../../support/images/untar.ts';
-import { TestRegistry } from '../../support/registry/registry.ts';
 
 interface Descriptor {
   digest: string;
@@ -93,35 +91,18 @@ const statements = (read: Read, root: Descriptor): { about: Descriptor[]; said: 
 describeEngine(
   'what is said of images that are built',
   (engine) => {
-    let server: SessionServer;
-    let client: ControlClient;
-    let registry: TestRegistry;
-
-    beforeAll(async () => {
-      mkdirSync(`${engine.daemon.paths.root}/client`);
-      server = new SessionServer(`${engine.daemon.paths.root}/client`);
-      client = new ControlClient(engine.daemon.paths.socket);
-      const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
-      registry = await TestRegistry.start({ port: 5000, enter });
-    });
-    afterAll(async () => {
-      client[Symbol.dispose]();
-      await server[Symbol.asyncDispose]();
-      await registry[Symbol.asyncDispose]();
-    });
+    const bed = useBuildBed(() => engine.daemon, { registry: {} });
 
     const build = async (
       output: AskedOutput,
       options: Record<string, string>,
       lines: readonly string[] = DOCKERFILE,
     ): Promise<Buffer> => {
-      const content = Buffer.from(lines.join('\n'));
-      server.list = [
-        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
-      ];
+      const { server } = bed();
+      bed().write(lines);
       server.takes = output.type === 'local' ? 'files' : 'bytes';
       server.sends.length = 0;
-      await client.build(server, [output], { ...ARGUMENT, ...options });
+      await bed().build([output], { ...ARGUMENT, ...options });
       return server.sends[0]?.bytes ?? Buffer.alloc(0);
     };
     test('provenance lies beside each image of an archive, with steps and Dockerfile', async () => {
@@ -190,7 +171,7 @@ describeEngine(
         { name: 'd/same', digest: { sha256: HELLO } },
       ]);
       await build({ type: 'local' }, { ...asked, platform: 'linux/amd64,linux/arm64' });
-      const listed = server.sends[0]?.listed.map(({ stat }) => String(stat.path)) ?? [];
+      const listed = bed().server.sends[0]?.listed.map(({ stat }) => String(stat.path)) ?? [];
       expect(listed.filter((name) => name.endsWith('.json'))).toEqual([
         'linux_amd64/provenance.json',
         'linux_arm64/provenance.json',

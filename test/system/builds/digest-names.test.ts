@@ -1,9 +1,6 @@
-import { mkdirSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ControlClient } from '../../support/buildkit/control-client.ts';
-import { SessionServer } from '../../support/buildkit/session-server.ts';
+import { expect, test } from 'vitest';
+import { useBuildBed } from '../../support/buildkit/build-bed.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
-import { TestRegistry } from '../../support/registry/registry.ts';
 
 interface Inspected {
   Id: string;
@@ -16,21 +13,7 @@ interface Inspected {
 describeEngine(
   'what builds call images by their digests',
   (engine) => {
-    let server: SessionServer;
-    let client: ControlClient;
-    let registry: TestRegistry;
-    beforeAll(async () => {
-      mkdirSync(`${engine.daemon.paths.root}/client`);
-      server = new SessionServer(`${engine.daemon.paths.root}/client`);
-      client = new ControlClient(engine.daemon.paths.socket);
-      const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
-      registry = await TestRegistry.start({ port: 5000, enter });
-    });
-    afterAll(async () => {
-      client[Symbol.dispose]();
-      await server[Symbol.asyncDispose]();
-      await registry[Symbol.asyncDispose]();
-    });
+    const bed = useBuildBed(() => engine.daemon, { registry: {} });
 
     /** Another image for each label. */
     const build = async (
@@ -42,11 +25,8 @@ describeEngine(
         lines = ['FROM busybox', `LABEL it=${label}`],
       }: { type?: string; options?: Record<string, string>; lines?: string[] } = {},
     ): Promise<ReadonlyMap<string, string>> => {
-      const content = Buffer.from(lines.join('\n'));
-      server.list = [
-        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
-      ];
-      return await client.build(server, [{ type, attrs }], options);
+      bed().write(lines);
+      return await bed().build([{ type, attrs }], options);
     };
     const inspect = async (name: string): Promise<Inspected> =>
       await engine.http.ok<Inspected>('GET', `/images/${name}/json?manifests=1`);

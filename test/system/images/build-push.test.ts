@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ControlClient } from '../../support/buildkit/control-client.ts';
-import { SessionServer } from '../../support/buildkit/session-server.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { useBuildBed } from '../../support/buildkit/build-bed.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
-import { ACCOUNT, TestRegistry } from '../../support/registry/registry.ts';
+import { ACCOUNT } from '../../support/registry/registry.ts';
 
-const DOCKERFILE = 'FROM busybox\nRUN echo pushed >/pushed && true\n';
+const DOCKERFILE = ['FROM busybox', 'RUN echo pushed >/pushed && true', ''];
 const REPOSITORY = '127.0.0.1:5000/app';
 const RIGHT = { username: ACCOUNT.username, secret: ACCOUNT.password };
 
@@ -18,29 +16,14 @@ function descriptorIn(told: ReadonlyMap<string, string>): { digest: string; medi
 describeEngine(
   'built images that are pushed',
   (engine) => {
-    let server: SessionServer;
-    let client: ControlClient;
-    let registry: TestRegistry;
-
-    beforeAll(async () => {
-      mkdirSync(`${engine.daemon.paths.root}/client`);
-      server = new SessionServer(`${engine.daemon.paths.root}/client`);
-      client = new ControlClient(engine.daemon.paths.socket);
-      const content = Buffer.from(DOCKERFILE);
-      server.list = [
-        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
-      ];
-      const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
-      registry = await TestRegistry.start({ port: 5000, password: true, enter });
-    });
-    afterAll(async () => {
-      client[Symbol.dispose]();
-      await server[Symbol.asyncDispose]();
-      await registry[Symbol.asyncDispose]();
+    const bed = useBuildBed(() => engine.daemon, { registry: { password: true } });
+    beforeEach(() => {
+      bed().server.account = RIGHT;
+      bed().write(DOCKERFILE);
     });
 
     const build = async (attrs: Record<string, string>): Promise<ReadonlyMap<string, string>> =>
-      await client.build(server, [{ type: 'image', attrs }]);
+      await bed().build([{ type: 'image', attrs }]);
     /** What the registry has under a name comes back as the image that was built. */
     const comesBack = async (name: string, id: string | undefined): Promise<void> => {
       const auth = Buffer.from(JSON.stringify({ ...ACCOUNT })).toString('base64');
@@ -62,7 +45,6 @@ describeEngine(
     };
 
     test('under its names, with the credentials of the client; the image knows its digest', async () => {
-      server.account = RIGHT;
       const told = await build({ name: `${REPOSITORY}:1,${REPOSITORY}:2`, push: 'true' });
       const id = told.get('containerimage.config.digest');
       const digest = told.get('containerimage.digest') ?? '';
@@ -77,7 +59,6 @@ describeEngine(
     });
 
     test('by its digest, without a name', async () => {
-      server.account = RIGHT;
       const told = await build({ name: REPOSITORY, push: 'true', 'push-by-digest': 'true' });
       const id = told.get('containerimage.config.digest');
       await engine.http.ok('DELETE', `/images/${id}?force=1`);
@@ -89,7 +70,6 @@ describeEngine(
     });
 
     test('with zstd, annotations and no image here; the registry has what comes back the same', async () => {
-      server.account = RIGHT;
       const attrs = { name: `${REPOSITORY}:zstd`, push: 'true', store: 'false', compression: 'zstd' };
       const told = await build({ ...attrs, 'compression-level': '1', 'annotation.a': 'b' });
       const id = told.get('containerimage.config.digest') ?? '';
@@ -109,20 +89,12 @@ describeEngine(
     });
 
     test('several platforms: an index of them, here as well', async () => {
-      server.account = RIGHT;
-      const before = server.list;
-      const text = 'FROM scratch\nARG TARGETARCH\nLABEL for=$TARGETARCH\nCOPY Dockerfile /\n';
-      const content = Buffer.from(text);
-      server.list = [
-        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
-      ];
+      bed().write(['FROM scratch', 'ARG TARGETARCH', 'LABEL for=$TARGETARCH', 'COPY Dockerfile /']);
       const platform = 'linux/arm64,linux/amd64';
-      const told = await client.build(
-        server,
+      const told = await bed().build(
         [{ type: 'image', attrs: { name: `${REPOSITORY}:both`, push: 'true', 'annotation-index.a': 'b' } }],
         { platform },
       );
-      server.list = before;
       expect(told.get('image.name')).toBe(`${REPOSITORY}:both`);
       const index = raw(`${REPOSITORY}:both`) as {
         mediaType: string;
@@ -159,7 +131,7 @@ describeEngine(
     });
 
     test('a registry that refuses fails the build; the image stays', async () => {
-      server.account = { username: 'nobody', secret: 'wrong' };
+      bed().server.account = { username: 'nobody', secret: 'wrong' };
       await expect(build({ name: `${REPOSITORY}:3`, push: 'true' })).rejects.toThrow(
         'unauthorized: authentication required',
       );

@@ -1,12 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { AttestationStatement, ImageInspect, ImageSummary } from '../../../api/types/image.ts';
-import { ControlClient } from '../../support/buildkit/control-client.ts';
-import { SessionServer } from '../../support/buildkit/session-server.ts';
+import { useBuildBed } from '../../support/buildkit/build-bed.ts';
 import { describeEngine } from '../../support/engine/engine.ts';
 import { untar } from '../../support/images/untar.ts';
-import { TestRegistry } from '../../support/registry/registry.ts';
 
 /** A manifest, or an index of some. */
 interface Raw {
@@ -28,21 +25,7 @@ const SAID = { 'attest:provenance': 'mode=min' };
 describeEngine(
   'several images under one name',
   (engine) => {
-    let server: SessionServer;
-    let client: ControlClient;
-    let registry: TestRegistry;
-    beforeAll(async () => {
-      mkdirSync(`${engine.daemon.paths.root}/client`);
-      server = new SessionServer(`${engine.daemon.paths.root}/client`);
-      client = new ControlClient(engine.daemon.paths.socket);
-      const enter = (...argv: string[]): string[] => engine.daemon.netns.enter(...argv);
-      registry = await TestRegistry.start({ port: 5000, enter });
-    });
-    afterAll(async () => {
-      client[Symbol.dispose]();
-      await server[Symbol.asyncDispose]();
-      await registry[Symbol.asyncDispose]();
-    });
+    const bed = useBuildBed(() => engine.daemon, { registry: {} });
     afterEach(async () => {
       await engine.http.ok('POST', '/containers/prune');
       await engine.http.ok('POST', '/images/prune?filters={"dangling":["false"],"label!":["kept"]}');
@@ -54,11 +37,8 @@ describeEngine(
       lines: readonly string[] = LINES,
       attrs: Record<string, string> = {},
     ): Promise<ReadonlyMap<string, string>> => {
-      const content = Buffer.from(lines.join('\n'));
-      server.list = [
-        { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
-      ];
-      return await client.build(server, [{ type: 'moby', attrs: { name, ...attrs } }], options);
+      bed().write(lines);
+      return await bed().build([{ type: 'moby', attrs: { name, ...attrs } }], options);
     };
     const inspect = async (name: string, query = ''): Promise<ImageInspect> =>
       await engine.http.ok<ImageInspect>('GET', `/images/${name}/json?${query}`);
