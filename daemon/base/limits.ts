@@ -84,7 +84,7 @@ export const limits = {
   /** Layers written out at the same time by `save`; each blocks a thread while its client is slow. */
   layerReadersMax: 4,
   /** A layer worker that has worked ends after this time without work and gives its memory back. */
-  layerWorkerIdleMs: 5_000,
+  layerWorkerIdleMs: 15_000,
   /** New objects of a layer worker: they die at once, and V8 would let 48 MB of them gather in each thread. */
   layerWorkerYoungMbMax: 8,
   /** Arenas that all threads allocate from; buffers from this size on are mapped, and unmapped when they are freed. */

@@ -58,8 +58,8 @@ export async function composeBuilds(
   const caches = new CacheMounts({ table, directory, archives, clock, log });
   await caches.sweep();
   const sessions = new Sessions({ clock, log });
-  const [contexts, checkouts] = [new Contexts({ spools, clock, log }), new Checkouts(clock)];
   const layers = images.buildLayers(host);
+  const [contexts, checkouts] = [new Contexts({ spools, layers, clock, log }), new Checkouts(clock)];
   const disk = (): DiskNumbers => diskOf(dataRoot);
   const rules = rulesOf(builder.gc, clock);
   const keeper = new CacheKeeper({ table, layers, caches, clock, log, disk, rules });

@@ -234,6 +234,8 @@ export interface BuildLayers {
     files: ComposedFiles,
     signal: AbortSignal,
   ): Promise<PinnedLayers | undefined>;
+  /** So many files are on their way to `compose`, which may make ready. */
+  expectFiles(count: number): void;
   /** The layers `above` on others. */
   stack(layerIds: readonly number[], above: readonly number[], signal: AbortSignal): Promise<PinnedLayers>;
   /** Answers the image's id and its names in full. */

@@ -2,10 +2,17 @@ import { invalidArgument } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { showName } from '../tar/names.ts';
 
+/** Has parts that mean nothing, or lead up. Most names of most archives have none. */
+const UNCLEAN = /(?:^|\/)\.{0,2}(?:\/|$)/;
+
 /** The path below the extraction point that a member's name means; `''` is the point itself. */
 export function memberPath(name: string, depthMax: number = limits.archiveDepthMax): string {
   if (name === '' || name.includes('\0')) {
     throw invalidArgument(`entry ${showName(name)}: a name must not be empty or hold a NUL character`);
+  }
+  if (!UNCLEAN.test(name)) {
+    refuseDeep(name, name.split('/').length, depthMax);
+    return name;
   }
   const parts: string[] = [];
   for (const part of name.split('/')) {

@@ -23,6 +23,10 @@ const RAW = 1;
 const CONTENT = 2;
 const SPARSE = 3;
 const EXTENT_BYTES = 16;
+/** Kind and length. */
+const RAW_HEAD_BYTES = 5;
+/** Kind, size and length of the path. */
+const FILE_HEAD_BYTES = 13;
 /** In place of a block's length. */
 const END = 0xffff_ffff;
 const END_BYTES = 36;
@@ -41,10 +45,11 @@ export class RecipeWriter {
   readonly #fd: number;
   readonly #hash = createHash('sha256');
   #position = HEADER_BYTES;
-  #records: Buffer[] = [];
-  #recordBytes = 0;
-  #raw: Buffer[] = [];
-  #rawBytes = 0;
+  /** Records that are not written yet. */
+  #block = Buffer.allocUnsafeSlow(BLOCK_BYTES + BLOCK_BYTES / 16);
+  #bytes = 0;
+  /** Where the record of bytes begins that may still grow. */
+  #raw: number | undefined;
 
   constructor(fd: number) {
     this.#fd = fd;
@@ -53,37 +58,38 @@ export class RecipeWriter {
   /** These bytes come next; copied. */
   raw(bytes: Buffer): void {
     for (let offset = 0; offset < bytes.length; offset += BLOCK_BYTES) {
-      const piece = Buffer.from(bytes.subarray(offset, offset + BLOCK_BYTES));
-      this.#raw.push(piece);
-      this.#rawBytes += piece.length;
-      if (this.#rawBytes + this.#recordBytes >= BLOCK_BYTES) {
-        this.#endRaw();
-        this.#flush();
+      const piece = bytes.subarray(offset, offset + BLOCK_BYTES);
+      if (this.#raw === undefined) {
+        this.#raw = this.#take(RAW_HEAD_BYTES);
+        this.#block[this.#raw] = RAW;
       }
+      // Taking may bring another block.
+      const at = this.#take(piece.length);
+      piece.copy(this.#block, at);
+      this.#ended();
     }
   }
 
   /** The content of a file comes next. */
   content(path: string, size: number): void {
-    this.#endRaw();
-    this.#record(...fileHead(CONTENT, path, size));
+    this.#file(CONTENT, path, size);
+    this.#ended();
   }
 
   /** The extents of a sparse file come next. */
   sparse(path: string, size: number, extents: readonly SparseExtent[]): void {
-    this.#endRaw();
-    const map = Buffer.alloc(4 + extents.length * EXTENT_BYTES);
-    map.writeUInt32LE(extents.length);
-    for (const [index, extent] of extents.entries()) {
-      map.writeBigUInt64LE(BigInt(extent.offset), 4 + index * EXTENT_BYTES);
-      map.writeBigUInt64LE(BigInt(extent.size), 12 + index * EXTENT_BYTES);
+    this.#file(SPARSE, path, size);
+    let at = this.#take(4 + extents.length * EXTENT_BYTES);
+    at = this.#block.writeUInt32LE(extents.length, at);
+    for (const extent of extents) {
+      at = this.#block.writeBigUInt64LE(BigInt(extent.offset), at);
+      at = this.#block.writeBigUInt64LE(BigInt(extent.size), at);
     }
-    this.#record(...fileHead(SPARSE, path, size), map);
+    this.#ended();
   }
 
   /** Completes the file. */
   finish(tarBytes: number): void {
-    this.#endRaw();
     this.#flush();
     const header = Buffer.alloc(HEADER_BYTES);
     MAGIC.copy(header);
@@ -95,36 +101,49 @@ export class RecipeWriter {
     writeSync(this.#fd, header, 0, header.length, 0);
   }
 
-  #endRaw(): void {
-    if (this.#rawBytes === 0) {
-      return;
-    }
-    const head = Buffer.allocUnsafe(5);
-    head[0] = RAW;
-    head.writeUInt32LE(this.#rawBytes, 1);
-    const pieces = this.#raw;
-    this.#raw = [];
-    this.#rawBytes = 0;
-    this.#record(head, ...pieces);
+  /** Kind, size and path. */
+  #file(kind: number, path: string, size: number): void {
+    this.#endRaw();
+    let at = this.#take(FILE_HEAD_BYTES + path.length);
+    at = this.#block.writeUInt8(kind, at);
+    at = this.#block.writeBigUInt64LE(BigInt(size), at);
+    at = this.#block.writeUInt32LE(path.length, at);
+    this.#block.write(path, at, 'latin1');
   }
 
-  #record(...pieces: Buffer[]): void {
-    for (const piece of pieces) {
-      this.#records.push(piece);
-      this.#recordBytes += piece.length;
+  /** Room for so many bytes more: where it begins. */
+  #take(bytes: number): number {
+    const at = this.#bytes;
+    if (at + bytes > this.#block.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * (at + bytes));
+      this.#block.copy(larger, 0, 0, at);
+      this.#block = larger;
     }
-    if (this.#recordBytes >= BLOCK_BYTES) {
+    this.#bytes += bytes;
+    return at;
+  }
+
+  #endRaw(): void {
+    if (this.#raw !== undefined) {
+      this.#block.writeUInt32LE(this.#bytes - this.#raw - RAW_HEAD_BYTES, this.#raw + 1);
+      this.#raw = undefined;
+    }
+  }
+
+  /** Between two records, or within one of bytes. */
+  #ended(): void {
+    if (this.#bytes >= BLOCK_BYTES) {
       this.#flush();
     }
   }
 
   #flush(): void {
-    if (this.#recordBytes === 0) {
+    this.#endRaw();
+    if (this.#bytes === 0) {
       return;
     }
-    const packed = deflateRawSync(Buffer.concat(this.#records), { level: 1 });
-    this.#records = [];
-    this.#recordBytes = 0;
+    const packed = deflateRawSync(this.#block.subarray(0, this.#bytes), { level: 1 });
+    this.#bytes = 0;
     const length = Buffer.alloc(4);
     length.writeUInt32LE(packed.length);
     for (const bytes of [length, packed]) {
@@ -184,12 +203,12 @@ function* records(block: Buffer): Generator<RecipeStep> {
   while (offset < block.length) {
     if (block[offset] === RAW) {
       const length = block.readUInt32LE(offset + 1);
-      yield { kind: 'raw', bytes: block.subarray(offset + 5, offset + 5 + length) };
-      offset += 5 + length;
+      yield { kind: 'raw', bytes: block.subarray(offset + RAW_HEAD_BYTES, offset + RAW_HEAD_BYTES + length) };
+      offset += RAW_HEAD_BYTES + length;
     } else if (block[offset] === CONTENT || block[offset] === SPARSE) {
       const size = Number(block.readBigUInt64LE(offset + 1));
-      const end = offset + 13 + block.readUInt32LE(offset + 9);
-      const file = { kind: 'content', size, path: block.toString('latin1', offset + 13, end) } as const;
+      const end = offset + FILE_HEAD_BYTES + block.readUInt32LE(offset + 9);
+      const file = { kind: 'content', size, path: block.toString('latin1', offset + FILE_HEAD_BYTES, end) } as const;
       const extents = block[offset] === SPARSE ? readExtents(block, end) : undefined;
       yield extents === undefined ? file : { ...file, extents };
       offset = extents === undefined ? end : end + 4 + extents.length * EXTENT_BYTES;
@@ -209,16 +228,6 @@ function readFully(fd: number, position: number, length: number, options?: { orE
     throw internal('layer recipe: cut off, the file is damaged');
   }
   return bytes;
-}
-
-/** Kind, size and path of a file. */
-function fileHead(kind: number, path: string, size: number): [Buffer, Buffer] {
-  const name = Buffer.from(path, 'latin1');
-  const head = Buffer.allocUnsafe(13);
-  head[0] = kind;
-  head.writeBigUInt64LE(BigInt(size), 1);
-  head.writeUInt32LE(name.length, 9);
-  return [head, name];
 }
 
 function readExtents(block: Buffer, offset: number): SparseExtent[] {

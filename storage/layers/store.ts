@@ -186,6 +186,11 @@ export class LayerStore {
     }
   }
 
+  /** So many files are on their way to `compose`. */
+  expectFiles(count: number): void {
+    this.#workers.expectFiles(count);
+  }
+
   /** Makes a layer of files in a temporary directory. Keeps nothing when it throws, or makes none. */
   async compose(
     files: ComposeRequest['files'],

@@ -75,7 +75,7 @@ const EPOCH: FileTime = { seconds: 0, nanoseconds: 0 };
 
 /** Zeros that fill a member's last block. */
 export function padding(size: number): Buffer {
-  return Buffer.alloc((TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK);
+  return TAR_END.subarray(0, (TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK);
 }
 
 /** The two zero blocks at the end of a tar. */
@@ -100,32 +100,48 @@ function paxRecord(key: string, value: Buffer): Buffer {
 function ustar(member: WrittenMember, flag: string): Buffer {
   const { name, linkName = '', size = 0, mode, uid, gid, mtime, major = 0, minor = 0 } = member;
   // Of the pool, as there is one for each file.
-  const block = Buffer.allocUnsafe(TAR_BLOCK).fill(0);
+  const block = Buffer.allocUnsafe(TAR_BLOCK);
+  TEMPLATE.copy(block);
   block.write(name.slice(0, NAME_BYTES), 0, 'latin1');
   octal(block, 100, 8, mode);
   octal(block, 108, 8, atMost(uid, ID_MAX));
   octal(block, 116, 8, atMost(gid, ID_MAX));
   octal(block, 124, 12, atMost(size, SIZE_MAX));
   octal(block, 136, 12, atMost(mtime.seconds, SIZE_MAX));
-  block.fill(0x20, 148, 156);
-  block.write(flag, 156, 'latin1');
-  block.write(linkName.slice(0, NAME_BYTES), 157, 'latin1');
-  block.write('ustar\u000000', 257, 'latin1');
+  block[156] = flag.charCodeAt(0);
+  if (linkName !== '') {
+    block.write(linkName.slice(0, NAME_BYTES), 157, 'latin1');
+  }
   octal(block, 329, 8, atMost(major, ID_MAX));
   octal(block, 337, 8, atMost(minor, ID_MAX));
   let sum = 0;
   for (let index = 0; index < TAR_BLOCK; index += 1) {
     sum += block[index] ?? 0;
   }
-  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  octal(block, 148, 7, sum);
   return block;
 }
+
+/** What all headers have: there is one for each file. The checksum is counted with blanks in its place. */
+const TEMPLATE = Buffer.alloc(TAR_BLOCK);
+TEMPLATE.fill(' ', 148, 156);
+TEMPLATE.write('ustar\u000000', 257, 'latin1');
 
 /** What does not fit stands in the extended header, and readers look there first. */
 function atMost(value: number, max: number): number {
   return value < 0 || value > max ? 0 : value;
 }
 
+/** Digits, and a NUL behind them. */
 function octal(block: Buffer, offset: number, length: number, value: number): void {
-  block.write(`${value.toString(8).padStart(length - 1, '0')}\0`, offset, 'latin1');
+  let rest = value;
+  for (let place = offset + length - 2; place >= offset; place -= 1) {
+    // Of a number beyond 32 bits, too.
+    const higher = Math.floor(rest / 8);
+    block[place] = ZERO + rest - higher * 8;
+    rest = higher;
+  }
+  block[offset + length - 1] = 0;
 }
+
+const ZERO = 0x30;

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { errorText } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { ContextSpool, ContextSpools } from '../ports.ts';
+import type { BuildLayers, ContextSpool, ContextSpools } from '../ports.ts';
 import { receiveFiles, type SentFiles } from './receive-files.ts';
 
 /** Files of a client that a build uses; disposing gives them back. */
@@ -20,6 +20,8 @@ export interface ReceiveRequest extends FilesRequest {
 
 export interface ContextsDeps {
   spools: ContextSpools;
+  /** Layers will be made of them. */
+  layers: Pick<BuildLayers, 'expectFiles'>;
   clock: Clock;
   log: Logger;
 }
@@ -59,7 +61,8 @@ export class Contexts {
     const { spool } = kept;
     try {
       await using transfer = session.files(request, signal);
-      const files = await receiveFiles(transfer, spool, { before: kept.files, came });
+      const asked = (count: number): void => this.#deps.layers.expectFiles(count);
+      const files = await receiveFiles(transfer, spool, { before: kept.files, came, asked });
       kept.files = files;
       kept.isReceiving = false;
       return { files, spool, [Symbol.asyncDispose]: () => this.#giveBack(kept) };

@@ -24,6 +24,8 @@ export interface ReceiveOptions {
   before: SentFiles;
   /** Bytes of packets that came. */
   came: (bytes: number) => void;
+  /** So many files were asked for until now. */
+  asked: (files: number) => void;
 }
 
 const NANOS = 1_000_000_000n;
@@ -42,6 +44,7 @@ export async function receiveFiles(
   options: ReceiveOptions,
 ): Promise<SentFiles> {
   const receiver = new Receiver(spool, options);
+  let asked = 0;
   for await (const packets of transfer.packets) {
     for (const packet of packets) {
       receiver.take(packet);
@@ -49,6 +52,8 @@ export async function receiveFiles(
     options.came(receiver.came());
     const wanted = receiver.wanted();
     if (wanted.length > 0) {
+      asked += wanted.length;
+      options.asked(asked);
       await transfer.request(wanted);
     }
     if (spool.isFull) {

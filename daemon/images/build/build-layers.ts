@@ -42,6 +42,7 @@ export function buildLayers(builder: BuilderContext & { push: PushImages }): Bui
     commit: async (layerIds, { tar, files }, signal) =>
       tar.isEmpty ? pinned(layerIds) : await commitLayer(images, layerIds, { tar, files, signal }),
     compose: async (layerIds, files, signal) => await composeLayer(images, layerIds, { files, signal }),
+    expectFiles: (count) => images.layers.expectFiles(count),
     stack: async (layerIds, above, signal) => {
       let current = pinned(layerIds);
       for (const id of above) {

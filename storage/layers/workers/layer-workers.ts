@@ -14,6 +14,9 @@ import { IdleThreads, ThreadPool } from './worker-threads.ts';
 const HELPED_FILES_MIN = 1000;
 const HELPED_BYTES_MIN = 64 * 1024 * 1024;
 
+/** One that makes a layer, and one that helps. */
+const COMPOSERS = 2;
+
 /** Of a job that a thread does at one go. */
 export interface JobOptions {
   signal?: AbortSignal;
@@ -46,6 +49,16 @@ export class LayerWorkers implements AsyncDisposable {
       throw new InvariantError(`layer worker answered ${reply.kind} to apply`);
     }
     return reply.layer;
+  }
+
+  /**
+   * So many files are on their way to `compose`: the thread that will help is started while they come, as starting it
+   * takes half as long as they take to be made.
+   */
+  expectFiles(count: number): void {
+    if (count >= HELPED_FILES_MIN) {
+      this.#idle.expect(COMPOSERS);
+    }
   }
 
   /**

@@ -37,6 +37,17 @@ export class IdleThreads {
     this.rest();
   }
 
+  /** So many will soon be needed at once: those that are not there are started. */
+  expect(count: number): void {
+    if (this.#isClosed) {
+      return;
+    }
+    while (this.#threads.length < count) {
+      this.#threads.push(new LayerThread());
+    }
+    this.rest();
+  }
+
   /** From now on nothing is done, until the next `acquire`. */
   rest(): void {
     clearTimeout(this.#timer);

@@ -22,13 +22,16 @@ let folder: string;
 let server: SessionServer;
 let session: ClientSession;
 let contexts: Contexts;
+let expected: number[];
 
 beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'berth-test-session-'));
   server = new SessionServer(folder);
   const spools = new SpoolDirectory(folder, () => Promise.resolve());
   await spools.prepare();
-  contexts = new Contexts({ spools, clock: systemClock, log });
+  expected = [];
+  const layers = { expectFiles: (count: number) => void expected.push(count) };
+  contexts = new Contexts({ spools, layers, clock: systemClock, log });
   session = await server.open();
 });
 afterEach(async () => {
@@ -150,6 +153,16 @@ test('a context in use stays as it was: beside another transfer, one that fails,
   await using last = await receive();
   expect(await shown(last)).toEqual({ a: 'ONE' });
   expect(server.copies.at(-1)?.asked).toEqual(['a']);
+});
+
+test('layers are told how many files are on their way, without those that are there already', async () => {
+  server.list = [file('a', 'one'), directory('d'), file('d/b', 'two')];
+  await using _first = await receive();
+  expect(expected.at(-1)).toBe(2);
+  server.list = [file('a', 'one'), directory('d'), file('d/b', 'TWO', { modTime: 5n })];
+  expected = [];
+  await using _second = await receive();
+  expect(expected).toEqual([1]);
 });
 
 test('a file that grew is taken as it was listed, one that shrank as it came; both are asked for again', async () => {

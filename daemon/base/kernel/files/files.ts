@@ -59,11 +59,13 @@ export function cString(name: string): Buffer {
 }
 
 /** struct timespec[2]: access and modification time, the same for both. */
-function timespecs(time: FileTime): Buffer {
+function timespecs({ seconds, nanoseconds }: FileTime): Buffer {
   const times = Buffer.allocUnsafe(32);
   for (const offset of [0, 16]) {
-    times.writeBigInt64LE(BigInt(time.seconds), offset);
-    times.writeBigInt64LE(BigInt(time.nanoseconds), offset + 8);
+    times.writeUInt32LE(seconds >>> 0, offset);
+    times.writeInt32LE(Math.floor(seconds / 2 ** 32), offset + 4);
+    times.writeUInt32LE(nanoseconds, offset + 8);
+    times.writeUInt32LE(0, offset + 12);
   }
   return times;
 }

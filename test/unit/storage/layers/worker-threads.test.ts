@@ -73,3 +73,18 @@ test('layer threads: after a pause there is one that has done nothing yet, and n
   expect([await pool.acquire(), started]).toEqual([second, 2]);
   pool.release(second);
 });
+
+test('layer threads: those that will be needed are started before, and end where they are not', async () => {
+  const pool = new ThreadPool(2, idle);
+  idle.expect(2);
+  idle.expect(2);
+  await expect.poll(() => started).toBe(2);
+  const taken = [await pool.acquire(), await pool.acquire()];
+  expect([taken.map(({ isFresh }) => isFresh), started]).toEqual([[true, true], 2]);
+  taken.forEach((thread) => pool.release(thread));
+  vi.advanceTimersByTime(limits.layerWorkerIdleMs);
+  await expect.poll(() => taken.filter(({ ended }) => ended).length).toBe(1);
+  await idle.close();
+  idle.expect(2);
+  expect(started).toBe(2);
+});
