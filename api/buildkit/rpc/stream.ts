@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { Http2Stream } from 'node:http2';
-import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
-import { frame, FrameReader } from './framing.ts';
+import { EngineError } from '../../../daemon/base/errors.ts';
+import { frame } from './framing.ts';
+import { Inbox } from './inbox.ts';
 
 const NONE = new Uint8Array();
 
@@ -30,23 +31,16 @@ export async function sendFrames(stream: Http2Stream, messages: readonly Uint8Ar
 
 /**
  * What the other side sends: the messages that have come since the last look. Throws `canceled` when the stream breaks,
- * and as FrameReader.
+ * and as FrameReader. The stream lives on, to be answered.
  */
 export async function* batchesOf(stream: Http2Stream, bytesMax: number): AsyncGenerator<readonly Buffer[]> {
-  const reader = new FrameReader(bytesMax);
-  try {
-    // Nobody sets an encoding: its pieces are Buffers. And it must live on, to be answered.
-    for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      const messages = reader.push(chunk);
-      if (messages.length > 0) {
-        yield messages;
-      }
+  using inbox = new Inbox(stream, bytesMax);
+  for (;;) {
+    const messages = await inbox.next();
+    if (messages === undefined) {
+      return;
     }
-    reader.end();
-  } catch (error) {
-    throw isEngineError(error)
-      ? error
-      : new EngineError('canceled', 'the other side gave the call up', { cause: error });
+    yield messages;
   }
 }
 

@@ -15,6 +15,8 @@ export const buildkitLimits = {
   /** What a sender may have on its way to us without being told to go on: a stream, and a connection. */
   rpcStreamWindowBytes: 1024 * 1024,
   rpcConnectionWindowBytes: 16 * 1024 * 1024,
+  /** Of messages of a stream that nobody has looked at: then the sender waits. */
+  rpcUnreadBytesMax: 1024 * 1024,
   /** Time for a client to answer a question of its session; some ask a key store of the desktop. */
   sessionAnswerMs: 30_000,
   /** Sessions at a time, each a connection that is kept open: a build has one, a bake one for each directory. */
