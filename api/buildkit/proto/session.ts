@@ -17,13 +17,13 @@ import {
 
 /** fsutil/types: `Stat` and `Packet`. Paths and link targets may be no UTF-8. */
 export const stat = message({
-  path: field(1, bytes),
+  path: field(1, view),
   mode: field(2, number),
   uid: field(3, number),
   gid: field(4, number),
   size: field(5, number),
   modTime: field(6, long),
-  linkName: field(7, bytes),
+  linkName: field(7, view),
   devMajor: field(8, number),
   devMinor: field(9, number),
   xattrs: mapped(10, bytes),

@@ -75,7 +75,7 @@ function decoded(encoded: Buffer): ReturnType<typeof packet.decode> {
 
 function statOf(stat: StatMessage): SentStat {
   const type = typeOf(stat.mode);
-  return {
+  const sent: SentStat = {
     path: stat.path.toString('latin1'),
     type,
     mode: permissionsOf(stat.mode),
@@ -85,8 +85,9 @@ function statOf(stat: StatMessage): SentStat {
     mtime: stat.modTime,
     linkName: stat.linkName.toString('latin1'),
     attributes: stat.xattrs,
-    ...(type === 'device' && {
-      device: { kind: deviceOf(stat.mode), major: stat.devMajor, minor: stat.devMinor },
-    }),
   };
+  if (type === 'device') {
+    sent.device = { kind: deviceOf(stat.mode), major: stat.devMajor, minor: stat.devMinor };
+  }
+  return sent;
 }

@@ -200,6 +200,9 @@ export function nested<T>(inner: Message<T>): Kind<T> {
 export function message<F extends Fields>(fields: F): Message<Values<F>> {
   const named = Object.entries(fields);
   const byNumber = new Map(named.map(([name, one]) => [one.number, { name, one }]));
+  // An object is copied sooner than filled name by name; what is added to is made anew for each message.
+  const empty = Object.fromEntries(named.map(([name, one]) => [name, one.empty()]));
+  const growing = named.filter(([name, one]) => one.empty() !== empty[name]);
   return {
     encode: (value) =>
       Buffer.concat(
@@ -209,8 +212,8 @@ export function message<F extends Fields>(fields: F): Message<Values<F>> {
         }),
       ),
     decode: (encoded) => {
-      const values: Record<string, unknown> = {};
-      for (const [name, one] of named) {
+      const values: Record<string, unknown> = { ...empty };
+      for (const [name, one] of growing) {
         values[name] = one.empty();
       }
       const fieldsOf = new FieldReader(encoded);

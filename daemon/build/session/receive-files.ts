@@ -1,7 +1,6 @@
 import { createHash, hash as hashOf, type Hash } from 'node:crypto';
 import type { FilePacket, FileTransfer, SentStat } from '../../../api/types/build/session.ts';
 import { showName } from '../../../storage/tar/names.ts';
-import { plainMember } from '../../../storage/tar/plain-member.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { ContextEntry } from '../../../storage/contexts/entries.ts';
@@ -276,18 +275,28 @@ function isSameDevice({ device: a }: SentStat, { device: b }: SentStat): boolean
   return a?.kind === b?.kind && a?.major === b?.major && a?.minor === b?.minor;
 }
 
-/** Without capabilities: BuildKit sets the owner after them, by which they are lost. */
-function memberOf(stat: SentStat, content: { offset: number; size: number }): ContextEntry['member'] {
-  const seconds = stat.mtime >= 0n ? stat.mtime / NANOS : (stat.mtime - NANOS + 1n) / NANOS;
+/**
+ * Without capabilities: BuildKit sets the owner after them, by which they are lost. All its fields stand here, as
+ * objects that are put together of others take three times as long.
+ */
+function memberOf(stat: SentStat, { offset, size }: { offset: number; size: number }): ContextEntry['member'] {
+  const { device, attributes } = stat;
+  const seconds = Number(stat.mtime >= 0n ? stat.mtime / NANOS : (stat.mtime - NANOS + 1n) / NANOS);
   return {
-    ...plainMember(stat.path, { type: 'file', mode: stat.mode, mtimeSeconds: Number(seconds) }),
-    ...content,
-    type: stat.type === 'device' ? (stat.device?.kind ?? 'character') : stat.type,
-    ...(stat.device && { major: stat.device.major, minor: stat.device.minor }),
+    name: stat.path,
+    type: stat.type === 'device' ? (device?.kind ?? 'character') : stat.type,
     linkName: stat.type === 'symlink' ? stat.linkName : '',
+    size,
+    mode: stat.mode,
     uid: stat.uid,
     gid: stat.gid,
-    mtime: { seconds: Number(seconds), nanoseconds: Number(stat.mtime - seconds * NANOS) },
-    attributes: new Map([...stat.attributes].filter(([name]) => name !== 'security.capability')),
+    mtime: { seconds, nanoseconds: Number(stat.mtime - BigInt(seconds) * NANOS) },
+    major: device?.major ?? 0,
+    minor: device?.minor ?? 0,
+    attributes:
+      attributes.size === 0
+        ? attributes
+        : new Map([...attributes].filter(([name]) => name !== 'security.capability')),
+    offset,
   };
 }
