@@ -85,6 +85,9 @@ export const limits = {
   layerReadersMax: 4,
   /** A layer worker that has worked ends after this time without work and gives its memory back. */
   layerWorkerIdleMs: 15_000,
+  /** What of a tree becomes a layer without an overlay: COPY of a program, or of a folder with a few files. */
+  composedTreeFilesMax: 1_000,
+  composedTreeBytesMax: 16 * 1024 * 1024,
   /** New objects of a layer worker: they die at once, and V8 would let 48 MB of them gather in each thread. */
   layerWorkerYoungMbMax: 8,
   /** Arenas that all threads allocate from; buffers from this size on are mapped, and unmapped when they are freed. */

@@ -15,7 +15,7 @@ import type { LayerCompression, OciDescriptor } from '../../storage/image-archiv
 import type { DocumentAnnotations } from '../../storage/database/manifest-list-rows.ts';
 import type { Attestation } from '../../storage/image-archives/statement.ts';
 import type { BuildTree } from './snapshots/tree.ts';
-import type { ComposedFiles } from '../../storage/layers/compose/plan.ts';
+import type { PlaceRequest } from '../../storage/files/place.ts';
 import type { PlacedSpool } from '../../storage/spool/placed-spool.ts';
 
 /** Where the files of a client lie. Satisfied by `storage/spool`. */
@@ -231,7 +231,7 @@ export interface BuildLayers {
    */
   compose(
     layerIds: readonly number[],
-    files: ComposedFiles,
+    files: PlaceRequest,
     signal: AbortSignal,
   ): Promise<PinnedLayers | undefined>;
   /** So many files are on their way to `compose`, which may make ready. */

@@ -22,10 +22,7 @@ export interface PlaceRequest {
   owner?: { uid: number; gid: number };
   /** What becomes of the source's members on their way. */
   adjustment?: Adjustment;
-  source:
-    | PlacedMembers
-    /** Files of another view: `path` and what is below it becomes `name`. Links at its end are followed. */
-    | { kind: 'tree'; view: FilesView; items: readonly PlacedItem[] };
+  source: PlacedMembers | PlacedTree;
   /** Directories to make first, unless they are there. */
   directories: readonly string[];
   /** Of all that is made; undefined = as the source has it, and now. */
@@ -46,6 +43,13 @@ export interface PlacedItem {
   isWhole?: boolean;
 }
 
+/** Files of another view: `path` and what is below it becomes `name`. Links at its end are followed. */
+export interface PlacedTree {
+  kind: 'tree';
+  view: FilesView;
+  items: readonly PlacedItem[];
+}
+
 /** Members of a tar in an open file under the names they are to get; `offset` says where their content is. */
 export interface PlacedMembers {
   kind: 'members';
@@ -58,8 +62,6 @@ export interface PlacedMembers {
  */
 export function place(request: PlaceRequest, isCanceled: () => boolean): void {
   const { view, owner, what, source, adjustment, mtime, keepsKinds = false } = request;
-  const { exclude = [], include = [] } = adjustment ?? {};
-  const isApart = exclude.length + include.length > 0;
   const refuseCanceled = (): void => {
     if (isCanceled()) {
       throw new EngineError('canceled', `${what}: canceled`);
@@ -83,13 +85,7 @@ export function place(request: PlaceRequest, isCanceled: () => boolean): void {
     if (source.kind === 'members') {
       placeMembers(source, members, { what, refuseCanceled, ...(mtime && { mtime }) });
     } else {
-      const parser = new TarParser(members, what);
-      const chunks = new TarChunks((chunk) => {
-        refuseCanceled();
-        parser.push(chunk);
-      });
-      writeItems(new TarOut(source.view, chunks, { ...(mtime && { mtime }), isApart }), source);
-      parser.end();
+      readPlaced({ ...request, source }, members, refuseCanceled);
     }
   } catch (error) {
     sink.abandon();
@@ -97,6 +93,23 @@ export function place(request: PlaceRequest, isCanceled: () => boolean): void {
   }
   failpoint('archives.place.times');
   tree.finish();
+}
+
+/** Hands the files of a tree on, as they are in a tar of it. `step` is called again and again meanwhile, and may throw. */
+export function readPlaced(
+  { what, source, adjustment, mtime }: PlaceRequest & { source: PlacedTree },
+  sink: TarSink,
+  step: () => void,
+): void {
+  const { exclude = [], include = [] } = adjustment ?? {};
+  const isApart = exclude.length + include.length > 0;
+  const parser = new TarParser(sink, what);
+  const chunks = new TarChunks((chunk) => {
+    step();
+    parser.push(chunk);
+  });
+  writeItems(new TarOut(source.view, chunks, { ...(mtime && { mtime }), isApart }), source);
+  parser.end();
 }
 
 function placeMembers(
@@ -118,7 +131,7 @@ function placeMembers(
   }
 }
 
-function writeItems(out: TarOut, { view, items }: Extract<PlaceRequest['source'], { kind: 'tree' }>): void {
+function writeItems(out: TarOut, { view, items }: PlacedTree): void {
   for (const { path, name, keepsLink = false, isWhole = false } of items) {
     using found = locate(view, path, { followLast: !keepsLink });
     if (isWhole && name !== '') {

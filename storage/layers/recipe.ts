@@ -208,7 +208,11 @@ function* records(block: Buffer): Generator<RecipeStep> {
     } else if (block[offset] === CONTENT || block[offset] === SPARSE) {
       const size = Number(block.readBigUInt64LE(offset + 1));
       const end = offset + FILE_HEAD_BYTES + block.readUInt32LE(offset + 9);
-      const file = { kind: 'content', size, path: block.toString('latin1', offset + FILE_HEAD_BYTES, end) } as const;
+      const file = {
+        kind: 'content',
+        size,
+        path: block.toString('latin1', offset + FILE_HEAD_BYTES, end),
+      } as const;
       const extents = block[offset] === SPARSE ? readExtents(block, end) : undefined;
       yield extents === undefined ? file : { ...file, extents };
       offset = extents === undefined ? end : end + 4 + extents.length * EXTENT_BYTES;

@@ -1,7 +1,5 @@
 import { requestOf } from '../../../storage/contexts/place-source.ts';
 import { openReadRoot } from '../../../storage/contexts/roots.ts';
-import type { PlaceRequest } from '../../../storage/files/place.ts';
-import type { ComposedFiles } from '../../../storage/layers/compose/plan.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { CopyFiles, FilesOp } from '../graph/op.ts';
 import type { PinnedLayers } from '../ports.ts';
@@ -13,8 +11,8 @@ import type { OpDeps } from './ports.ts';
 import { findSources } from './sources.ts';
 
 /**
- * The layer of one COPY of a client's files, without an overlay: what they come over is only looked at. Undefined where
- * there is more to do than that.
+ * The layer of one COPY, without an overlay: what the files come over is only looked at. Undefined where there is more
+ * to do than that.
  */
 export async function composeFiles(
   deps: OpDeps,
@@ -25,35 +23,37 @@ export async function composeFiles(
   if (actions.length !== 1 || action?.action !== 'copy' || action.keepsParents || !isOfDockerfile(action)) {
     return undefined;
   }
-  const from = inputs[action.from];
-  if (from?.content.kind !== 'files') {
+  // To look for several of them in a tree takes as long as to put them into an overlay.
+  if (action.sources.length !== 1) {
     return undefined;
   }
+  const from = inputs[action.from];
   const found = await findSources(deps, from, { sources: action.sources, signal });
   const source = found.length === 1 ? found[0]?.source : undefined;
-  if (source?.kind !== 'member' || (action.unpacks && source.unpacks)) {
+  if (source === undefined || (action.unpacks && source.kind === 'member' && source.unpacks)) {
     return undefined;
   }
   const [base] = inputs;
   await using root = await openReadRoot(deps, openTree(deps, base));
+  await using read = source.kind === 'tree' ? await openReadRoot(deps, openTree(deps, from)) : undefined;
+  const isClassic = action.isClassic === true;
+  const owner = ownerOf(deps, root.view, action.owner, { warn, ...(isClassic && { isClassic }) });
   const files = requestOf(root.view, {
     what: action.unpacks ? 'ADD' : 'COPY',
     source,
     target: action.destination,
     unpacks: false,
-    owner: ownerOf(deps, root.view, action.owner, { warn, ...(action.isClassic && { isClassic: true }) }),
-    keepsKinds: action.isClassic !== true,
+    // Files of another tree keep whose they are.
+    ...((read === undefined || action.owner !== '') && { owner }),
+    ...(read && { sourceView: read.view }),
+    keepsKinds: !isClassic,
     adjust: { exclude: action.exclude, chmod: action.chmod },
   });
   failpoint('build.ops.files');
-  return isComposed(files) ? await deps.layers.compose(layersOfTree(base), files, signal) : undefined;
+  return await deps.layers.compose(layersOfTree(base), files, signal);
 }
 
 /** As COPY leaves it: a client's graph may ask for more. */
 function isOfDockerfile({ exact, mtime, accounts }: CopyFiles): boolean {
   return exact === undefined && mtime === undefined && accounts === undefined;
-}
-
-function isComposed(request: PlaceRequest): request is ComposedFiles {
-  return request.source.kind === 'members';
 }

@@ -279,7 +279,10 @@ function isSameDevice({ device: a }: SentStat, { device: b }: SentStat): boolean
  * Without capabilities: BuildKit sets the owner after them, by which they are lost. All its fields stand here, as
  * objects that are put together of others take three times as long.
  */
-function memberOf(stat: SentStat, { offset, size }: { offset: number; size: number }): ContextEntry['member'] {
+function memberOf(
+  stat: SentStat,
+  { offset, size }: { offset: number; size: number },
+): ContextEntry['member'] {
   const { device, attributes } = stat;
   const seconds = Number(stat.mtime >= 0n ? stat.mtime / NANOS : (stat.mtime - NANOS + 1n) / NANOS);
   return {

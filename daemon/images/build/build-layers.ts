@@ -3,7 +3,7 @@ import type { BuildLayers, ImageFacts, LeftCommand, PinnedLayers } from '../../b
 import type { LayerRow } from '../../../storage/database/rows.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { chainIds } from '../../../storage/layers/chain.ts';
-import type { ComposedFiles } from '../../../storage/layers/compose/plan.ts';
+import type { PlaceRequest } from '../../../storage/files/place.ts';
 import type { UnpackedLayer } from '../../../storage/layers/store.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
@@ -133,7 +133,7 @@ async function commitLayer(
 async function composeLayer(
   context: ImageContext,
   layerIds: readonly number[],
-  { files, signal }: { files: ComposedFiles; signal: AbortSignal },
+  { files, signal }: { files: PlaceRequest; signal: AbortSignal },
 ): Promise<PinnedLayers | undefined> {
   refuseMore(layerIds);
   const { layers, pins } = context;

@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvariantError, isEngineError } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
+import type { PlaceRequest } from '../../files/place.ts';
 import type { TarMember } from '../../tar/parser.ts';
 import { DIFF, RECIPE } from '../apply.ts';
 import type { AppliedLayer, ApplyControl } from '../apply-request.ts';
@@ -9,6 +10,7 @@ import { RecipeWriter } from '../recipe.ts';
 import { LayerTree } from '../tree.ts';
 import { ComposedTar } from './composed-tar.ts';
 import { FileRuns } from './file-runs.ts';
+import { gatherFiles } from './gather.ts';
 import type { Helper } from './helper.ts';
 import { LowerFiles } from './lower-files.ts';
 import { makeFiles, refuseCanceled } from './make-files.ts';
@@ -19,14 +21,14 @@ export interface ComposeRequest {
   /** An existing empty directory of ours; gets `diff` and `recipe`. */
   directory: string;
   /** Its view is of what the files come over. */
-  files: ComposedFiles;
+  files: PlaceRequest;
 }
 
 /** `unchanged`: all of it is there already. `beyond`: it takes an overlay, or an error that has to be met there. */
 export type Composed = { kind: 'layer'; layer: AppliedLayer } | { kind: 'unchanged' } | { kind: 'beyond' };
 
 /**
- * Makes a layer of a client's files: each is written once, to its place. The layer's tar is stored nowhere and only
+ * Makes a layer of files of a client, or a few of a tree: each is written once, to its place. The layer's tar is stored nowhere and only
  * goes through its digest, meanwhile a helper makes files; then both make what is left. Runs in a worker: it blocks.
  * Leaves a half-filled directory unless it answers a layer; the caller removes it, when the helper has ended. Throws
  * `canceled`.
@@ -37,11 +39,12 @@ export async function composeLayer(
   helper?: Helper,
 ): Promise<Composed> {
   try {
-    const members = planned(files);
+    using gathered = gatherFiles({ directory, files }, control);
+    const members = planned(gathered.files);
     if (members === undefined || members.length === 0) {
       return { kind: members === undefined ? 'beyond' : 'unchanged' };
     }
-    return { kind: 'layer', layer: await make({ directory, files }, { members, control, helper }) };
+    return { kind: 'layer', layer: await make(directory, gathered.files, { members, control, helper }) };
   } catch (error) {
     if (isEngineError(error, 'canceled') || error instanceof InvariantError) {
       throw error;
@@ -59,7 +62,8 @@ function planned(files: ComposedFiles): TarMember[] | undefined {
 }
 
 async function make(
-  { directory, files: { what, source } }: ComposeRequest,
+  directory: string,
+  { what, source }: ComposedFiles,
   {
     members,
     control,

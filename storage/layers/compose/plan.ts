@@ -9,7 +9,7 @@ import type { TarMember, TarSink } from '../../tar/parser.ts';
 import { classifyName } from '../attributes.ts';
 import type { LowerFiles } from './lower-files.ts';
 
-/** Files of a client that are put on layers, as COPY does. */
+/** Files that are put on layers, as COPY does, whose contents are in one file. */
 export type ComposedFiles = PlaceRequest & { source: PlacedMembers };
 
 /**

@@ -137,7 +137,8 @@ export class LayerWorkers implements AsyncDisposable {
 }
 
 function isWorthHelp({ files: { source } }: ComposeRequest): boolean {
-  const { members } = source;
+  // Of a tree there are few.
+  const members = source.kind === 'tree' ? [] : source.members;
   return (
     members.length >= HELPED_FILES_MIN || members.reduce((sum, { size }) => sum + size, 0) >= HELPED_BYTES_MIN
   );

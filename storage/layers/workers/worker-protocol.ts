@@ -3,15 +3,14 @@ import { EngineError, errorText, type ErrorCode } from '../../../daemon/base/err
 import type { ArchiveJob, ArchiveResult } from '../../files/jobs.ts';
 import type { AppliedLayer, ApplyRequest } from '../apply-request.ts';
 import type { Composed, ComposeRequest } from '../compose/compose.ts';
-import type { ComposedFiles } from '../compose/plan.ts';
-import type { PlacedMembers } from '../../files/place.ts';
+import type { PlacedMembers, PlacedTree, PlaceRequest } from '../../files/place.ts';
 import { packMembers, unpackMembers, type PackedMembers } from '../../tar/packed-members.ts';
 import type { PackedLayer, PackRequest } from '../pack.ts';
 
 /** What a layer is composed of, on its way. */
 export interface PackedRequest extends Pick<ComposeRequest, 'directory'> {
-  files: Omit<ComposedFiles, 'source'> & {
-    source: Omit<PlacedMembers, 'members'> & { members: PackedMembers };
+  files: Omit<PlaceRequest, 'source'> & {
+    source: PlacedTree | (Omit<PlacedMembers, 'members'> & { members: PackedMembers });
   };
 }
 
@@ -102,10 +101,12 @@ export function toFailure(error: unknown): Extract<LayerReply, { kind: 'failed' 
 
 export function packRequest({ directory, files }: ComposeRequest): PackedRequest {
   const { source } = files;
-  return { directory, files: { ...files, source: { ...source, members: packMembers(source.members) } } };
+  const packed = source.kind === 'tree' ? source : { ...source, members: packMembers(source.members) };
+  return { directory, files: { ...files, source: packed } };
 }
 
 export function unpackRequest({ directory, files }: PackedRequest): ComposeRequest {
   const { source } = files;
-  return { directory, files: { ...files, source: { ...source, members: unpackMembers(source.members) } } };
+  const unpacked = source.kind === 'tree' ? source : { ...source, members: unpackMembers(source.members) };
+  return { directory, files: { ...files, source: unpacked } };
 }

@@ -1,8 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   closeSync,
   existsSync,
+  linkSync,
   lstatSync,
+  lutimesSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -20,11 +24,12 @@ import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { listAttributes, setAttribute } from '../../../daemon/base/kernel/files/attributes.ts';
 import { openRoot, type OpenFile } from '../../../daemon/base/kernel/files/safepath.ts';
+import { limits } from '../../../daemon/base/limits.ts';
 import type { AppliedLayer } from '../../../storage/layers/apply-request.ts';
 import { applyLayer } from '../../../storage/layers/apply.ts';
 import { composeLayer, type Composed } from '../../../storage/layers/compose/compose.ts';
 import { help, Helper } from '../../../storage/layers/compose/helper.ts';
-import type { ComposedFiles } from '../../../storage/layers/compose/plan.ts';
+import type { PlaceRequest } from '../../../storage/files/place.ts';
 import { replayLayer } from '../../../storage/layers/replay.ts';
 import { LayerWorkers } from '../../../storage/layers/workers/layer-workers.ts';
 import { verifyLayer } from '../../../storage/layers/verify.ts';
@@ -72,14 +77,14 @@ describe('a layer of files that are put on others', () => {
   });
   const compose = async (
     members: TarMember[],
-    more: Partial<ComposedFiles> = {},
+    more: Partial<PlaceRequest> = {},
   ): Promise<Composed & { at: string }> => {
     count += 1;
     const at = join(scratch, `layer${count}`);
     mkdirSync(at);
     const view = { root: root.fd, isReadOnly: false, mounts: [], empty: root.fd };
     const files = { view, what: 'build', directories: [], source: { kind: 'members', fd, members }, ...more };
-    return { ...(await composeLayer({ directory: at, files: files as ComposedFiles }, CONTROL)), at };
+    return { ...(await composeLayer({ directory: at, files: files as PlaceRequest }, CONTROL)), at };
   };
 
   test('is what it would be had its tar been unpacked', async () => {
@@ -120,6 +125,74 @@ describe('a layer of files that are put on others', () => {
     ).toBe(true);
     expect(readlinkSync(join(composed.at, 'diff/app/src/link'), 'latin1')).toBe('/etc/passwd');
     expect(listAttributes(join(composed.at, 'diff/app/src/marked'))).toEqual(['user.mark']);
+  });
+
+  test('files of a tree become the layer that they would as those of a client', async () => {
+    const from = join(scratch, 'from');
+    mkdirSync(join(from, 'src/deep'), { recursive: true });
+    const made1 = [
+      file('opt/program', 'x'.repeat(700), { mode: 0o4755, uid: 7, gid: 8 }),
+      file('opt/empty', ''),
+      link('opt/link', '../program'),
+    ];
+    writeFileSync(join(from, 'src/program'), 'x'.repeat(700));
+    chownSync(join(from, 'src/program'), 7, 8);
+    chmodSync(join(from, 'src/program'), 0o4755);
+    writeFileSync(join(from, 'src/empty'), '');
+    symlinkSync('../program', join(from, 'src/link'));
+    writeFileSync(join(from, 'src/left.out'), 'no');
+    for (const name of ['program', 'empty', 'link', 'deep']) {
+      lutimesSync(join(from, 'src', name), THEN, THEN);
+    }
+    using source = openRoot(from);
+    const view = { root: source.fd, isReadOnly: false, mounts: [], empty: source.fd };
+    const tree = { kind: 'tree', view, items: [{ path: '/src', name: 'opt' }] } as const;
+    const adjustment = { prefix: 'opt', exclude: ['*.out'], chmod: '' };
+    const directories = ['opt'];
+    const asClient = await compose([...made1, directory('opt/deep', 0o755)], { directories });
+    const asTree = await compose([], { source: tree, adjustment, directories });
+    expect([asTree.kind, names(asTree.at)]).toEqual(['layer', names(asClient.at)]);
+    const program = lstatSync(join(asTree.at, 'diff/opt/program'));
+    expect([program.mode & 0o7777, program.uid, program.gid, program.mtimeMs]).toEqual([
+      0o4755,
+      7,
+      8,
+      THEN * 1000,
+    ]);
+    expect(readFileSync(join(asTree.at, 'diff/opt/program'), 'utf8')).toBe('x'.repeat(700));
+    expect(readdirSync(asTree.at).toSorted()).toEqual(['diff', 'recipe']);
+    const { diffId } = made(asTree);
+    const check = join(scratch, 'check');
+    expect((await verifyLayer({ directory: asTree.at, diffId, lowers: [lower] }, check)).problems).toEqual(
+      [],
+    );
+    // Another owner for all of them.
+    const owned = await compose([], { source: tree, directories, owner: { uid: 3, gid: 4 } });
+    const { uid, gid } = lstatSync(join(owned.at, 'diff/opt/program'));
+    expect([uid, gid]).toEqual([3, 4]);
+  });
+
+  test.for([
+    { what: 'two names of one file', make: (at: string) => linkSync(join(at, 'one'), join(at, 'other')) },
+    { what: 'a FIFO', make: (at: string) => execFileSync('mkfifo', [join(at, 'fifo')]) },
+    {
+      what: 'more bytes than are kept',
+      make: (at: string) => writeFileSync(join(at, 'large'), Buffer.alloc(limits.composedTreeBytesMax)),
+    },
+    {
+      what: 'more files than are kept',
+      make: (at: string) =>
+        Array.from({ length: limits.composedTreeFilesMax }, (_, index) => mkdirSync(join(at, `${index}`))),
+    },
+  ])('a tree with $what takes an overlay', async ({ make }) => {
+    const from = join(scratch, 'from');
+    mkdirSync(from);
+    writeFileSync(join(from, 'one'), '1');
+    make(from);
+    using source = openRoot(from);
+    const view = { root: source.fd, isReadOnly: false, mounts: [], empty: source.fd };
+    const tree = { kind: 'tree', view, items: [{ path: '/', name: 'opt' }] } as const;
+    expect((await compose([], { source: tree })).kind).toBe('beyond');
   });
 
   test('directories that are there keep what they are, and get a new time where a name is new in them', async () => {
