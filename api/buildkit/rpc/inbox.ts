@@ -70,17 +70,18 @@ export class Inbox implements Disposable {
     this.#wake();
   };
 
-  #ended(error: unknown): void {
-    try {
-      if (error !== undefined && error !== null) {
-        throw error;
-      }
-      this.#reader.end();
-      this.#end ??= {};
-    } catch (cause) {
-      this.#end ??= { error: errorOf(cause) };
-    }
+  #ended(error: Error | null | undefined): void {
+    this.#end ??= error ? { error: errorOf(error) } : this.#completed();
     this.#wake();
+  }
+
+  #completed(): { error?: EngineError } {
+    try {
+      this.#reader.end();
+      return {};
+    } catch (error) {
+      return { error: errorOf(error) };
+    }
   }
 
   #wake(): void {
