@@ -95,7 +95,7 @@ export function place(request: PlaceRequest, isCanceled: () => boolean): void {
   tree.finish();
 }
 
-/** Hands the files of a tree on, as they are in a tar of it. `step` is called again and again meanwhile, and may throw. */
+/** Hands the files of a tree on, as a tar of it has them. `step` is called again and again meanwhile, and may throw. */
 export function readPlaced(
   { what, source, adjustment, mtime }: PlaceRequest & { source: PlacedTree },
   sink: TarSink,

@@ -28,10 +28,9 @@ export interface ComposeRequest {
 export type Composed = { kind: 'layer'; layer: AppliedLayer } | { kind: 'unchanged' } | { kind: 'beyond' };
 
 /**
- * Makes a layer of files of a client, or a few of a tree: each is written once, to its place. The layer's tar is stored nowhere and only
- * goes through its digest, meanwhile a helper makes files; then both make what is left. Runs in a worker: it blocks.
- * Leaves a half-filled directory unless it answers a layer; the caller removes it, when the helper has ended. Throws
- * `canceled`.
+ * Makes a layer of files of a client, or of a few of a tree. The layer's tar is stored nowhere and only goes through
+ * its digest, meanwhile a helper makes files; then both make what is left. Runs in a worker: it blocks. Leaves a
+ * half-filled directory unless it answers a layer; the caller removes it, when the helper has ended. Throws `canceled`.
  */
 export async function composeLayer(
   { directory, files }: ComposeRequest,
