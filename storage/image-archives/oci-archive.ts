@@ -1,5 +1,7 @@
 import { invariant } from '../../daemon/base/errors.ts';
 import { padding, TAR_END } from '../tar/encode.ts';
+import { dockerManifest, repositoriesOf, type DockerItem } from './docker-documents.ts';
+import { blobName } from './oci-blobs.ts';
 import {
   annotated,
   descriptorOf,
@@ -28,7 +30,8 @@ export interface OciImage {
   compression: LayerCompression;
   /** Media types of the OCI image specification, else those of Docker. */
   isOci: boolean;
-  platform: { os: string; architecture: string; variant?: string };
+  /** Undefined: what points to it does not say. */
+  platform: { os: string; architecture: string; variant?: string } | undefined;
   /** It is in an index in any case. */
   isByPlatform: boolean;
   /** Of its manifest, and of what names it. */
@@ -36,6 +39,10 @@ export interface OciImage {
   descriptorAnnotations: ReadonlyMap<string, string>;
   /** What is said of it, by the digest of its manifest; none = it needs no index. */
   statements: (digest: string) => readonly StatementBlob[];
+  /** Of its layers and configuration, seconds since the epoch; 0 = none is told. */
+  mtime?: number;
+  /** Those of its layers alone, for docker before 1.10. */
+  layerConfigs?: readonly Buffer[];
 }
 
 /** Images under the same names. */
@@ -45,6 +52,8 @@ export interface OciGroup {
   meant: OciImage | undefined;
   /** In full: `docker.io/library/app:latest`. */
   names: readonly string[];
+  /** Id of the image that `meant` was made from, which is in the archive too. */
+  parentId?: string | undefined;
   /** Of the index of several images, and of what names it. */
   annotations: ReadonlyMap<string, string>;
   descriptorAnnotations: ReadonlyMap<string, string>;
@@ -52,48 +61,50 @@ export interface OciGroup {
   told: (kind: string, descriptor: OciDescriptor) => void;
 }
 
-const BLOBS = 'blobs/sha256/';
+/** Beside the layout: `docker` = `manifest.json`, `saved` = that and `repositories`, as `docker save` has them. */
+export type ArchiveForm = 'oci' | 'docker' | 'saved';
 
 /**
  * Images as an OCI layout in a tar (https://github.com/opencontainers/image-spec/blob/main/image-layout.md): blobs, each
- * once, then the documents; with `hasDockerManifest` also `manifest.json`, which `docker load` reads. Several images of
- * a group, and one of which something is said, have an index. Same images, same bytes.
+ * once, then the documents, those that `docker load` reads among them. Several images of a group, and one of which
+ * something is said, have an index. Same images, same bytes.
  */
-export async function* ociArchive(
-  groups: readonly OciGroup[],
-  { hasDockerManifest }: { hasDockerManifest: boolean },
-): AsyncGenerator<Buffer> {
+export async function* ociArchive(groups: readonly OciGroup[], form: ArchiveForm): AsyncGenerator<Buffer> {
   yield writeHeader({ name: 'blobs/', kind: 'directory', mtime: 0 });
-  yield writeHeader({ name: BLOBS, kind: 'directory', mtime: 0 });
+  yield writeHeader({ name: 'blobs/sha256/', kind: 'directory', mtime: 0 });
   const blobs = new Blobs();
   const roots: OciDescriptor[] = [];
-  const items: object[] = [];
+  const items: DockerItem[] = [];
   for (const group of groups) {
     const { root, item } = yield* writeGroup(blobs, group);
     roots.push(...named(root, group.names));
     items.push(...(item === undefined ? [] : [item]));
   }
   yield* file('index.json', imageIndex(imageTypes(true), roots, new Map()));
-  if (hasDockerManifest) {
-    yield* file('manifest.json', Buffer.from(JSON.stringify(items)));
+  if (form !== 'oci') {
+    yield* file('manifest.json', dockerManifest(items, { hasSources: form === 'saved' }));
   }
   yield* file('oci-layout', Buffer.from('{"imageLayoutVersion":"1.0.0"}'));
+  const repositories = form === 'saved' ? repositoriesOf(items) : undefined;
+  if (repositories !== undefined) {
+    yield* file('repositories', repositories);
+  }
   yield TAR_END;
 }
 
 /** Answers what the names of the group mean, and its entry of `manifest.json`. */
 async function* writeGroup(
   blobs: Blobs,
-  { images, meant, names, annotations, descriptorAnnotations, told }: OciGroup,
-): AsyncGenerator<Buffer, { root: OciDescriptor | undefined; item: object | undefined }> {
+  { images, meant, names, parentId, annotations, descriptorAnnotations, told }: OciGroup,
+): AsyncGenerator<Buffer, { root: OciDescriptor | undefined; item: DockerItem | undefined }> {
   const manifests: OciDescriptor[] = [];
   const said: OciDescriptor[] = [];
-  let item: object | undefined;
+  let item: DockerItem | undefined;
   for (const image of images) {
     const written = yield* writeImage(blobs, image, told);
     manifests.push(written.descriptor);
     said.push(...(written.statements === undefined ? [] : [written.statements]));
-    item = image === meant ? dockerItem(written, names) : item;
+    item = image === meant ? { config: written.config, layers: written.layers, names, parentId } : item;
   }
   const [first] = manifests;
   if (said.length === 0 && !images.some(({ isByPlatform }) => isByPlatform)) {
@@ -122,18 +133,21 @@ async function* writeImage(
   told: OciGroup['told'],
 ): AsyncGenerator<Buffer, WrittenImage> {
   const types = imageTypes(image.isOci);
+  const { platform, mtime = 0, layerConfigs = [] } = image;
   for (const layer of image.layers) {
-    yield* blobs.layer(layer, types[image.compression]);
+    yield* blobs.layer(layer, types[image.compression], mtime);
+  }
+  for (const bytes of layerConfigs) {
+    yield* blobs.bytes(descriptorOf(types.config, bytes), bytes, mtime);
   }
   const layers = image.layers.map(({ diffId }) => blobs.layerOf(diffId));
   const config = descriptorOf(types.config, image.config);
-  yield* blobs.bytes(config, image.config);
+  yield* blobs.bytes(config, image.config, mtime);
   told('config', config);
   const manifest = imageManifest({ types, config, layers, annotations: image.annotations });
-  const { platform } = image;
   const descriptor = descriptorOf(types.manifest, manifest);
   yield* blobs.bytes(descriptor, manifest);
-  told('manifest', { ...descriptor, platform });
+  told('manifest', { ...descriptor, ...(platform && { platform }) });
   const statements = image.statements(descriptor.digest);
   const about =
     statements.length === 0 ? undefined : statementDocuments(types, statements, descriptor.digest);
@@ -145,20 +159,10 @@ async function* writeImage(
     told('attestation manifest', about.descriptor);
   }
   return {
-    descriptor: { ...descriptor, ...annotated(image.descriptorAnnotations), platform },
+    descriptor: { ...descriptor, ...annotated(image.descriptorAnnotations), ...(platform && { platform }) },
     config,
     layers,
     statements: about?.descriptor,
-  };
-}
-
-/** An entry of `manifest.json`. */
-function dockerItem({ config, layers }: WrittenImage, names: readonly string[]): object {
-  return {
-    Config: blobName(config.digest),
-    RepoTags:
-      names.length === 0 ? null : names.map((name) => name.replace(/^docker\.io\/(?:library\/)?/, '')),
-    Layers: layers.map(({ digest }) => blobName(digest)),
   };
 }
 
@@ -173,7 +177,11 @@ class Blobs {
     return layer;
   }
 
-  async *layer({ diffId, open }: OciImage['layers'][number], mediaType: string): AsyncGenerator<Buffer> {
+  async *layer(
+    { diffId, open }: OciImage['layers'][number],
+    mediaType: string,
+    mtime: number,
+  ): AsyncGenerator<Buffer> {
     if (this.#layers.has(diffId)) {
       return;
     }
@@ -182,16 +190,16 @@ class Blobs {
     this.#layers.set(diffId, { mediaType, digest, size });
     if (!this.#written.has(digest)) {
       this.#written.add(digest);
-      yield writeHeader({ name: blobName(digest), kind: 'file', size, mtime: 0 });
+      yield writeHeader({ name: blobName({ digest }), kind: 'file', size, mtime });
       yield* blob.read();
       yield padding(size);
     }
   }
 
-  *bytes({ digest }: OciDescriptor, content: Buffer): Generator<Buffer> {
+  *bytes({ digest }: OciDescriptor, content: Buffer, mtime = 0): Generator<Buffer> {
     if (!this.#written.has(digest)) {
       this.#written.add(digest);
-      yield* file(blobName(digest), content);
+      yield* file(blobName({ digest }), content, mtime);
     }
   }
 }
@@ -211,12 +219,8 @@ function named(root: OciDescriptor | undefined, names: readonly string[]): OciDe
   }));
 }
 
-function* file(name: string, content: Buffer): Generator<Buffer> {
-  yield writeHeader({ name, kind: 'file', size: content.length, mtime: 0 });
+function* file(name: string, content: Buffer, mtime = 0): Generator<Buffer> {
+  yield writeHeader({ name, kind: 'file', size: content.length, mtime });
   yield content;
   yield padding(content.length);
-}
-
-function blobName(digest: string): string {
-  return `${BLOBS}${digest.slice('sha256:'.length)}`;
 }

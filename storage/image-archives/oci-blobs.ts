@@ -87,6 +87,6 @@ function blobRange(archive: Archive, descriptor: Descriptor): ReturnType<Archive
 }
 
 /** The member that a layout keeps it as. */
-export function blobName(descriptor: Descriptor): string {
-  return `blobs/sha256/${descriptor.digest.slice('sha256:'.length)}`;
+export function blobName({ digest }: { digest: string }): string {
+  return `blobs/sha256/${digest.slice('sha256:'.length)}`;
 }

@@ -67,6 +67,11 @@ describeEngine(
       await commitGreeting('greeting:2');
       await docker('save', '--output', file('saved'), 'greeting:2');
       await podman('load', '--input', file('saved'));
+      for (const kind of ['docker-archive', 'oci-archive']) {
+        const found: unknown = JSON.parse(await skopeo('inspect', '--config', `${kind}:${file('saved')}`));
+        expect(found).toMatchObject({ os: 'linux', rootfs: { type: 'layers' } });
+        await skopeo('copy', `${kind}:${file('saved')}`, `dir:${scratch()}/${kind}`);
+      }
       const tag = 'localhost/back:2';
       await podman('tag', 'greeting:2', tag);
       await podman('save', '--format', 'docker-archive', '--output', file('back'), tag);

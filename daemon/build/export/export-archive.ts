@@ -86,7 +86,7 @@ async function sendArchive(
     descriptorAnnotations: annotationsOf(annotations, 'index-descriptor'),
     told,
   };
-  const archive = ociArchive([group], { hasDockerManifest: format === 'docker' });
+  const archive = ociArchive([group], format);
   await sendTarball(to, archive, vertex);
   return last;
 }

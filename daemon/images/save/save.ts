@@ -1,15 +1,12 @@
 import { Readable } from 'node:stream';
 import type { ImagePlatform } from '../../../api/types/image.ts';
-import { saveImages, type SavedImage } from '../../../storage/image-archives/save.ts';
-import { familiarRepository } from '../../../storage/references/reference.ts';
 import type { ImageContext } from '../context.ts';
 import { imageEvent } from '../events.ts';
 import { chooseImages, type Chosen } from './chosen.ts';
 import { layoutOf } from './layout.ts';
 
 /**
- * The tarball of `docker save`: in the format of API 1.24, or as an OCI layout where a name means several images or
- * something is said of one, which has no place in the other. Nothing of it is removed before the stream is closed.
+ * The tarball of `docker save`. Nothing of what is in it is removed before the stream is closed.
  */
 export function savedTar(
   context: ImageContext,
@@ -21,12 +18,7 @@ export function savedTar(
   const images = chosen.flatMap((each) => each.images);
   const pin = pins.pin(images.flatMap(({ row }) => row.layerIds));
   const onEnd = (): void => tellSaved(context, chosen);
-  const stream = chosen.every(({ list }) => list === undefined)
-    ? saveImages(
-        chosen.map((each) => savedImage(context, each)),
-        onEnd,
-      )
-    : layoutOf(context, chosen, onEnd);
+  const stream = layoutOf(context, chosen, onEnd);
   const abort = (): void => {
     stream.destroy();
   };
@@ -47,19 +39,4 @@ function tellSaved({ journal }: ImageContext, chosen: readonly Chosen[]): void {
       emit(imageEvent('save', meant, meant.row.id));
     }
   });
-}
-
-function savedImage({ index, layers }: ImageContext, { meant, tags }: Chosen): SavedImage {
-  const { row, config } = meant;
-  return {
-    id: row.id,
-    configBytes: row.config,
-    config,
-    names: tags.map(({ repository, tag }) => ({ repository: familiarRepository(repository), tag })),
-    parentId: index.parentOf(row.id)?.row.id,
-    layers: row.layerIds.map((layerId) => {
-      const { id, diffId, chainId } = index.layer(layerId);
-      return { diffId, chainId, tarBytes: layers.tarBytes(id), read: () => layers.read(id, diffId) };
-    }),
-  };
 }

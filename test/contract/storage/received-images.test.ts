@@ -275,7 +275,7 @@ async function twoPlatforms(name: string): Promise<Buffer> {
     told: () => undefined,
   };
   const written: Buffer[] = [];
-  for await (const piece of ociArchive([group], { hasDockerManifest: true })) {
+  for await (const piece of ociArchive([group], 'docker')) {
     written.push(piece);
   }
   return Buffer.concat(written);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ContainerConfig } from '../../../api/types/container.ts';
 import { describeEngine, onReference } from '../../support/engine/engine.ts';
 import { jsonLines, until, type HttpClient } from '../../support/engine/http.ts';
+import { savedLayers } from '../../support/images/saved-layers.ts';
 import { untar } from '../../support/images/untar.ts';
 import { tar } from '../../support/images/tar.ts';
 
@@ -85,10 +86,8 @@ describeEngine('commit', (engine) => {
   test('commit: the layer holds nothing but what changed', async () => {
     const { id } = await engine.run(['sh', '-c', 'echo x >/etc/made; cat /etc/hosts >/dev/null']);
     await commit(id, '&repo=small');
-    const saved = untar((await http().request('GET', '/images/small/get')).bytes);
-    const layers = saved
-      .filter(({ name }) => name.endsWith('layer.tar'))
-      .map(({ content }) => untar(content).map(({ name }) => name));
+    const { bytes } = await http().request('GET', '/images/small/get');
+    const layers = savedLayers(bytes).map((layer) => untar(layer).map(({ name }) => name));
     expect(layers.toSorted((a, b) => a.length - b.length)[0]).toEqual(['etc/', 'etc/made']);
     await engine.removeAll();
     await drop('small');

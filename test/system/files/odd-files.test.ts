@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { describeEngine, onReference } from '../../support/engine/engine.ts';
 import { busyboxImageTar } from '../../support/images/images.ts';
+import { savedLayers } from '../../support/images/saved-layers.ts';
 import { readTar, tar, type TarEntry } from '../../support/images/tar.ts';
 import { untar } from '../../support/images/untar.ts';
 
@@ -70,9 +71,7 @@ describeEngine('odd files', (engine) => {
       return;
     }
     await engine.http.ok('POST', `/commit?container=${id}&repo=odd&tag=2`);
-    const layers = [...readTar((await engine.http.request('GET', '/images/odd:2/get')).bytes)]
-      .filter(([name]) => name.endsWith('layer.tar'))
-      .map(([, bytes]) => bytes);
+    const layers = savedLayers((await engine.http.request('GET', '/images/odd:2/get')).bytes);
     // What was loaded comes back to the byte, what was committed has the capability.
     expect(layers.some((bytes) => bytes.equals(layer))).toBe(true);
     const changed = layers
