@@ -6,7 +6,7 @@ import { fileStatus, type FileStatus } from '../../daemon/base/kernel/files/file
 import { OpenFile } from '../../daemon/base/kernel/files/safepath.ts';
 import { OPAQUE_ATTRIBUTE } from '../layers/attributes.ts';
 import { refuseDeep } from './member-path.ts';
-import { haveSameBytes } from './same-bytes.ts';
+import { haveSameAttributes, haveSameBytes } from './same-bytes.ts';
 import { DirectoryChain } from './directory-chain.ts';
 import { toText } from './view.ts';
 
@@ -33,7 +33,7 @@ export interface ChangesRequest {
   /** Nothing but `mountPoints` was put there by the engine. */
   isPlain?: boolean;
   /**
-   * `upper` is all that is seen, not only what is new: what it lacks is deleted, and files that look the same are
+   * `upper` is all that is seen, not only what is new: what it lacks is deleted, and all files that look the same are
    * compared by their bytes.
    */
   isComplete?: boolean;
@@ -61,8 +61,10 @@ const MOUNT_POINTS: Readonly<Record<string, 'directory' | 'file'>> = {
 
 /**
  * What a container has changed of its image's files, sorted by path. Compares what is seen, not what overlayfs keeps:
- * a file that was copied up and is the same is no change. A directory in which something changed counts as modified.
- * Only directories that the upper layer has are looked into. Synchronous, for a worker.
+ * a file that was copied up and is the same is no change. That is: type, mode, owner, size, time and attributes, and
+ * the bytes where the time is of whole seconds, which somebody may have set (as containerd's continuity/fs). A
+ * directory in which something changed counts as modified. Only directories that the upper layer has are looked into.
+ * Synchronous, for a worker.
  */
 export function changesOf(request: ChangesRequest): Change[] {
   const found: Change[] = [];
@@ -189,6 +191,7 @@ class Comparison {
       this.#lower.enter(before);
       const hidesOthers = this.#isComplete || isOpaque(opened.fd);
       changed = hidesOthers && this.#hidden(directory.path, before.fd, new Set(names));
+      changed ||= !haveSameAttributes({ fd: lower }, { fd: merged }, 'directory');
     }
     this.#levels.push({ ...directory, names, hasLower: lower !== undefined, changed });
   }
@@ -239,14 +242,19 @@ class Comparison {
     return false;
   }
 
-  /** Of files that are given whole: whether what looks the same is not. */
+  /** Whether what looks the same is not. */
   #isOther({ old, now }: Present, before: OpenFile | undefined, merged: OpenFile): boolean {
-    if (!this.#isComplete || before === undefined || old === undefined || isDifferent(old, now)) {
+    if (before === undefined || old === undefined || isDifferent(old, now)) {
       return false;
     }
-    return now.isSymbolicLink
-      ? readLink(before.fd) !== readLink(merged.fd)
-      : now.isFile && !haveSameBytes(before, merged);
+    if (now.isSymbolicLink) {
+      return readLink(before.fd) !== readLink(merged.fd);
+    }
+    if (!now.isFile) {
+      return false;
+    }
+    const isRead = this.#isComplete || now.mtime.nanoseconds === 0;
+    return !haveSameAttributes(before, merged, 'file') || (isRead && !haveSameBytes(before, merged));
   }
 
   /** `inside`: something in it has changed. */

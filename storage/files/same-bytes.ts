@@ -1,5 +1,6 @@
 import { readSync } from 'node:fs';
 import { reopen } from '../../daemon/base/kernel/files/files.ts';
+import { attributesOf } from './tar-out.ts';
 
 const PIECE_BYTES = 256 * 1024;
 
@@ -18,4 +19,16 @@ export function haveSameBytes(one: { fd: number }, other: { fd: number }): boole
     }
     at += read;
   }
+}
+
+/** Of two files or two directories, the same: what a tar of them would have. */
+export function haveSameAttributes(
+  one: { fd: number },
+  other: { fd: number },
+  kind: 'file' | 'directory',
+): boolean {
+  using left = reopen(one.fd, kind);
+  using right = reopen(other.fd, kind);
+  const [a, b] = [attributesOf(left.fd), attributesOf(right.fd)];
+  return a.size === b.size && [...a].every(([name, value]) => b.get(name)?.equals(value) === true);
 }

@@ -28,12 +28,12 @@ export class LowerFiles implements Disposable {
     return this.#with(path, ({ status }) => status);
   }
 
-  /** Of a directory that is there. */
+  /** Of a file or directory that is there. */
   attributes(path: string): ReadonlyMap<string, Buffer> {
     return (
-      this.#with(path, ({ fd }) => {
-        using directory = reopen(fd, 'directory');
-        return attributesOf(directory.fd);
+      this.#with(path, ({ fd, status }) => {
+        using opened = reopen(fd, status.isDirectory ? 'directory' : 'file');
+        return attributesOf(opened.fd);
       }) ?? new Map()
     );
   }

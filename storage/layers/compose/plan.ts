@@ -115,7 +115,11 @@ class Plan {
     if (isDifferent(before, { ...before, ...member })) {
       return false;
     }
-    return type !== 'file' || this.#lower.holds(path, { fd: this.#files.source.fd, offset, size });
+    return (
+      type !== 'file' ||
+      (this.#lower.attributes(path).size === 0 &&
+        this.#lower.holds(path, { fd: this.#files.source.fd, offset, size }))
+    );
   }
 }
 

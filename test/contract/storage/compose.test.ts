@@ -238,6 +238,13 @@ describe('a layer of files that are put on others', () => {
     expect((await compose([directory('app'), file('app/same', 'same')])).kind).toBe('unchanged');
   });
 
+  test('attributes of a file that is there go with it, also where all else is the same', async () => {
+    write('app/same', 'same');
+    mark(join(lower, 'app/same'), 'user.mark');
+    const composed = await compose([directory('app'), file('app/same', 'same')]);
+    expect([composed.kind, listAttributes(join(composed.at, 'diff/app/same'))]).toEqual(['layer', []]);
+  });
+
   test('members may be left out and have other modes', async () => {
     const members = [directory('app/a'), file('app/a/kept', 'x'), file('app/a/left', 'x')];
     const adjustment = { prefix: 'app', exclude: ['a/left'], chmod: '700' };

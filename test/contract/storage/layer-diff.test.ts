@@ -8,11 +8,13 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { setAttribute } from '../../../daemon/base/kernel/files/attributes.ts';
 import { openRoot } from '../../../daemon/base/kernel/files/safepath.ts';
 import { KernelMounts } from '../../../runtime/mounts/kernel-mounts.ts';
 import { Archives } from '../../../storage/files/archives.ts';
@@ -67,4 +69,54 @@ needs('root', 'overlay')('the layer of what a container changed', () => {
       rmSync(base, { recursive: true, force: true });
     }
   });
+
+  test('holds what nothing but attributes or contents tell from what was there', async () => {
+    const base = mkdtempSync(join(tmpdir(), 'bth-diff-'));
+    const mounts = new KernelMounts({ viewPoint: join(base, 'view'), temporary: join(base, 'tmp') });
+    await mounts.prepare();
+    await using archives = new Archives();
+    const folder = (name: string): string => join(base, name);
+    const [lower, upper, work, merged] = [folder('lower'), folder('upper'), folder('work'), folder('merged')];
+    [lower, upper, work, merged].forEach((path) => mkdirSync(path));
+    mkdirSync(join(lower, 'marked'));
+    ['capable', 'lost', 'rewritten', 'touched'].forEach((name) => writeFileSync(join(lower, name), 'one'));
+    marked(join(lower, 'lost'));
+    // As builds leave it that can be repeated.
+    ['lost', 'rewritten', 'touched'].forEach((name) => utimesSync(join(lower, name), 1, 1));
+    await mounts.overlay({ lowers: [lower], upper, work, merged }, { readonly: false });
+    try {
+      const at = (name: string): string => join(merged, name);
+      // `setcap` and `setfacl` leave the time of a file as it was.
+      ['capable', 'marked'].forEach((name) => marked(at(name)));
+      rmSync(at('lost'));
+      writeFileSync(at('lost'), 'one');
+      writeFileSync(at('rewritten'), 'two');
+      writeFileSync(at('touched'), 'one');
+      ['lost', 'rewritten', 'touched'].forEach((name) => utimesSync(at(name), 1, 1));
+      using own = openRoot(upper);
+      using below = openRoot(lower);
+      using seen = mounts.hiddenCopy(merged);
+      const file = openSync(folder('tar'), 'wx');
+      await archives.layer({ upper: own.fd, merged: seen.fd, lower: below.fd }, file);
+      closeSync(file);
+      const members = untar(readFileSync(folder('tar')));
+      expect(
+        members.map(({ name, attributes, content }) => [name, attributes.size, content.toString()]),
+      ).toEqual([
+        ['capable', 1, 'one'],
+        ['lost', 0, 'one'],
+        ['marked/', 1, ''],
+        ['rewritten', 0, 'two'],
+      ]);
+    } finally {
+      await mounts.unmount(merged);
+      rmSync(base, { recursive: true, force: true });
+    }
+  });
 });
+
+function marked(path: string): void {
+  const fd = openSync(path, 'r');
+  setAttribute(fd, 'user.mark', Buffer.from('yes'));
+  closeSync(fd);
+}
