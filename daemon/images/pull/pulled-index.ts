@@ -1,5 +1,6 @@
 import { documentAnnotations } from '../../../storage/image-archives/annotations.ts';
-import { PREDICATE_ANNOTATION } from '../../../storage/image-archives/statement.ts';
+import { readStatement } from '../../../storage/image-archives/read-statement.ts';
+import { PREDICATE_ANNOTATION, STATEMENT_MEDIA_TYPE } from '../../../storage/image-archives/statement.ts';
 import type { DocumentAnnotations } from '../../../storage/database/manifest-list-rows.ts';
 import { readLayers, type Descriptor } from '../../../storage/image/descriptor.ts';
 import { asObject, parseJson } from '../../../storage/image/json.ts';
@@ -34,7 +35,7 @@ export class StatementFetch implements AsyncDisposable {
     this.result =
       about === undefined || listed?.statements?.digest === about.digest
         ? Promise.resolve(undefined)
-        : fetchStatements(repository, about, any).catch((error: unknown) => {
+        : fetchStatements(repository, { about, imageDigest }, any).catch((error: unknown) => {
             // The image is worth having without.
             if (!any.aborted) {
               log.warn({ err: error, digest: about.digest }, 'what is said of an image could not be pulled');
@@ -57,9 +58,10 @@ export function isAbout({ annotations }: Descriptor, image: string): boolean {
   );
 }
 
+/** Throws for what could not be given on: a statement that is none. */
 async function fetchStatements(
   repository: RemoteRepository,
-  { digest, size }: Descriptor,
+  { about: { digest, size }, imageDigest }: { about: Descriptor; imageDigest: string },
   signal: AbortSignal,
 ): Promise<PulledStatements> {
   const manifest = await repository.document(digest, signal);
@@ -76,9 +78,15 @@ async function fetchStatements(
   const blobs = await Promise.all(
     wanted
       .slice(0, limits.pulledStatementsMax)
-      .map(async (blob) => [blob.digest, await repository.blob(blob, signal)] as const),
+      .map(async (blob) => [blob, await repository.blob(blob, signal)] as const),
   );
-  return { digest, sizeBytes: size, documents: new Map([[digest, manifest], ...blobs]) };
+  for (const [blob, bytes] of blobs) {
+    if (blob.mediaType === STATEMENT_MEDIA_TYPE) {
+      readStatement(bytes, blob, imageDigest);
+    }
+  }
+  const documents = blobs.map(([blob, bytes]) => [blob.digest, bytes] as const);
+  return { digest, sizeBytes: size, documents: new Map([[digest, manifest], ...documents]) };
 }
 
 /** What is to be kept of the index that a name led to. */

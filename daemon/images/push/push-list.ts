@@ -125,7 +125,6 @@ async function putImage(
 ): Promise<PutImage> {
   const { repository, signal } = push;
   const { isOci } = list;
-  const types = imageTypes(isOci);
   await pushConfig(push, image, isThere);
   const layers = image.row.layerIds.map((id) => blobOf(blobs, context.index.layer(id)));
   const same = ofLayers(original, layers);
@@ -147,8 +146,8 @@ async function putImage(
     await uploadBlob(repository, source, { signal });
   }
   if (documents !== undefined) {
-    const { digest } = documents.descriptor;
-    await putManifest(repository, digest, { bytes: documents.manifest, mediaType: types.manifest }, signal);
+    const { digest, mediaType } = documents.descriptor;
+    await putManifest(repository, digest, { bytes: documents.manifest, mediaType }, signal);
   }
   const said = documents === undefined ? [] : [documents.descriptor];
   return { manifest, descriptor, statements: said, isSame: same !== undefined };

@@ -171,6 +171,29 @@ needs('docker-registry')('lists that are pulled', () => {
     expect(await available()).toEqual([false, true, true]);
   });
 
+  it('a statement that is none is left: the image can be saved and pushed all the same', async () => {
+    const odd = await publishStatements(base, 'app', own, { [PROVENANCE]: Buffer.from('[]') });
+    await publishIndex(base, 'app:1', entries(other, own, odd));
+    await pull();
+    expect([await available(), await told(false)]).toEqual([[false, true, false], []]);
+    await rig.save(named('app:1'));
+    await pull('app:1', 'linux/riscv64');
+    await rig.save(named('app:1'));
+    await push('odd:1');
+    await publishIndex(base, 'app:1', entries(other, own, said));
+  });
+
+  it("statements of OCI's media type in a list of Docker's are pushed as they were", async () => {
+    await publishIndex(base, 'app:1', entries(other, own, said), false);
+    await pull();
+    await pull('app:1', 'linux/riscv64');
+    await push('mixed:1');
+    expect(await raw(`mixed/manifests/${said.image.digest}`)).toBe(
+      await raw(`app/manifests/${said.image.digest}`),
+    );
+    await publishIndex(base, 'app:1', entries(other, own, said));
+  });
+
   it('what is all here is pushed as it was; of what is not the image, and that is said', async () => {
     await pull();
     const part = await push('part:1');

@@ -106,7 +106,10 @@ export interface IndexEntry {
   annotations?: Record<string, string>;
 }
 
-/** Uploads statements about an image, by predicate type, as BuildKit has them. Answers what an index names. */
+/**
+ * Uploads statements about an image, by predicate type, as BuildKit has them; bytes are the whole statement. Answers
+ * what an index names.
+ */
 export async function publishStatements(
   base: string,
   repository: string,
@@ -116,7 +119,9 @@ export async function publishStatements(
   const subject = [{ name: 'pkg', digest: { sha256: about.digest.replace('sha256:', '') } }];
   const layers = Object.entries(predicates).map(([predicateType, predicate]) => ({
     predicateType,
-    bytes: Buffer.from(JSON.stringify({ _type: 's', predicateType, subject, predicate })),
+    bytes: Buffer.isBuffer(predicate)
+      ? predicate
+      : Buffer.from(JSON.stringify({ _type: 's', predicateType, subject, predicate })),
   }));
   const config = Buffer.from('{"architecture":"unknown","os":"unknown","config":{}}');
   for (const bytes of [...layers.map((layer) => layer.bytes), config]) {
