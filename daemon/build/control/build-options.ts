@@ -107,7 +107,13 @@ function contextOf(name: string, value: string, asker: Asker): NamedContext {
   if (isHttp(value)) {
     return { kind: 'source', op: httpSource(value, { checksum: '' }, title).op, name: title };
   }
-  throw notImplemented(`named context ${name}=${value} is not supported yet`);
+  // In BuildKit's words (frontend/dockerui/namedcontext.go).
+  const [source, specified] = value.split(':', 2);
+  throw invalidArgument(
+    specified === undefined
+      ? `invalid context specifier ${value} for ${name}`
+      : `unsupported context source ${source} for ${name}`,
+  );
 }
 
 /** `STORE[:TAG]@DIGEST`: clients look the tag up themselves. Throws invalid_argument. */

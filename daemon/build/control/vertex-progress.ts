@@ -1,6 +1,7 @@
 import type { SourcePlace } from '../../base/build-error.ts';
 import type { Vertex } from '../graph/op.ts';
 import { inOrder } from '../graph/unify.ts';
+import { RESULT_SCHEME } from '../llb/result-definition.ts';
 import type { LogStream, SolveProgress, VertexWork } from '../solver/ports.ts';
 import type { Vertex as ShownVertex, Vertices } from './vertices.ts';
 
@@ -14,7 +15,9 @@ export class VertexProgress implements SolveProgress {
   constructor(vertices: Vertices, targets: readonly (Vertex | undefined)[]) {
     this.#vertices = vertices;
     for (const vertex of inOrder(targets)) {
-      this.#of(vertex);
+      if (!isResult(vertex)) {
+        this.#of(vertex);
+      }
     }
   }
 
@@ -28,20 +31,20 @@ export class VertexProgress implements SolveProgress {
   }
 
   started(vertex: Vertex): void {
-    if (!isPart(vertex)) {
+    if (isShown(vertex)) {
       this.#of(vertex).start();
     }
   }
 
   cached(vertex: Vertex): void {
-    if (!isPart(vertex)) {
+    if (isShown(vertex)) {
       this.#of(vertex).cached();
     }
   }
 
   completed(vertex: Vertex, error?: string): void {
     if (error === undefined) {
-      if (!isPart(vertex)) {
+      if (isShown(vertex)) {
         this.#of(vertex).done();
       }
     } else {
@@ -67,7 +70,9 @@ export class VertexProgress implements SolveProgress {
     if (isPart(vertex) && first !== undefined) {
       return this.#of(first);
     }
-    const inputs = vertex.inputs.flatMap((input) => (input === undefined ? [] : [this.#of(input).digest]));
+    const inputs = vertex.inputs.flatMap((input) =>
+      input === undefined || isResult(input) ? [] : [this.#of(input).digest],
+    );
     const shown = this.#vertices.begin(vertex.name, inputs);
     this.#shown.set(vertex, shown);
     return shown;
@@ -77,6 +82,15 @@ export class VertexProgress implements SolveProgress {
 /** Clients see the command alone. */
 function isPart({ op }: Vertex): boolean {
   return op.kind === 'result';
+}
+
+/** What a client hands back of a build: its steps were told by that build. One that is gone is told when it fails. */
+function isResult({ op, name }: Vertex): boolean {
+  return op.kind === 'held' && name.startsWith(`${RESULT_SCHEME}://`);
+}
+
+function isShown(vertex: Vertex): boolean {
+  return !isPart(vertex) && !isResult(vertex);
 }
 
 /** What a result stands on, from the base on: the trees at position 0. Pure. */

@@ -59,6 +59,7 @@ describeEngine('buildx debug build: a shell in what was built', (engine) => {
   test.runIf(hasTrixie())('--invoke: in the result, once the build has ended well', async () => {
     const { screen, code } = await debug('made', 'always', '/made');
     expect(screen).toMatch(/^of-the-build\r$/m);
+    expect(screen).not.toContain('berth-result');
     expect(code).toBe(0);
   });
 

@@ -108,9 +108,10 @@ describeEngine(
       client.server.list = [
         { stat: { path: Buffer.from('Dockerfile'), mode: 0o644, size: content.length }, content },
       ];
-      const named = async (identifier: string): Promise<string[]> => {
+      const GONE = 'docker-image:docker.io/library/gone:latest';
+      const named = async (identifier: string, context = GONE): Promise<string[]> => {
         const rules = [convert('docker-image://docker.io/library/gone:latest', identifier)];
-        const frontendOpt = new Map([['context:other', 'docker-image:docker.io/library/gone:latest']]);
+        const frontendOpt = new Map([['context:other', context]]);
         return await client.build(
           async (bridge) => (await bridge.request({ frontend: 'dockerfile.v0', frontendOpt })).names('/'),
           { sourcePolicy: { rules } },
@@ -120,6 +121,10 @@ describeEngine(
       expect(client.server.copies.map(({ metadata }) => metadata.get('dir-name')[0])).toContain('test');
       expect(await named(url)).toEqual(['new']);
       await expect(named('git://host/r')).rejects.toThrow('it cannot become git://host/r by a source policy');
+      // What bake and compose leave unresolved with --check, as BuildKit says it.
+      const words = 'unsupported context source target for other';
+      await expect(named(url, 'target:base')).rejects.toThrow(words);
+      await expect(named(url, 'base')).rejects.toThrow('invalid context specifier base for other');
     });
 
     test('a graph gets another source, and what two operations stand on stays one', async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { VertexProgress } from '../../../daemon/build/control/vertex-progress.ts';
 import { Vertices } from '../../../daemon/build/control/vertices.ts';
+import type { Vertex } from '../../../daemon/build/graph/op.ts';
 import { ManualClock } from '../../support/fakes/manual-clock.ts';
 
 test('at the end of a build what was under way is canceled, and what had not started stays untold', () => {
@@ -21,4 +23,26 @@ test('at the end of a build what was under way is canceled, and what had not sta
     ['context canceled', true, true],
     ['', false, false],
   ]);
+});
+
+test('what a client hands back of a build is no step, and is told only where it fails', () => {
+  const name = 'berth-result://id';
+  const result: Vertex = { op: { kind: 'held', id: 'id' }, inputs: [], name };
+  const step: Vertex = { op: { kind: 'files', actions: [] }, inputs: [result], name: 'a step' };
+  const shown = (fails: boolean): string[] => {
+    const vertices = new Vertices(new ManualClock());
+    const progress = new VertexProgress(vertices, [step]);
+    progress.started(result);
+    if (fails) {
+      progress.completed(result, 'it is gone');
+    } else {
+      progress.cached(result);
+      progress.started(step);
+      progress.completed(step);
+    }
+    const told = vertices.log.updates.flatMap(({ vertexes }) => vertexes.map((one) => one.name));
+    return [...new Set(told)];
+  };
+  expect(shown(false)).toEqual(['a step']);
+  expect(shown(true)).toEqual(['a step', name]);
 });
