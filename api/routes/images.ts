@@ -11,7 +11,7 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.list',
     method: 'GET',
     path: '/images/json',
-    partly: 'no Descriptor, no Signature and Build in Identity',
+    partly: 'no Signature and Build in Identity',
     handler: async ({ query }, { images }) => {
       const [manifests, identity] = [query.bool('manifests'), query.bool('identity')];
       if (identity && !manifests) {

@@ -13,6 +13,8 @@ export interface ImageSummary {
   SharedSize: number;
   Labels: StringMap | null;
   Containers: number;
+  /** Of the list that its names mean, or of the manifest. Left out where layers are lost. */
+  Descriptor?: ImageDescriptor;
   /** When asked for. */
   Manifests?: ImageManifest[];
 }

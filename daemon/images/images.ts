@@ -37,7 +37,7 @@ import { dropUnsynced } from './load/drop-unsynced.ts';
 import { UnsyncedLayers } from './load/unsynced-layers.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
-import { listOfNames, shownDescriptor, shownManifests } from './lists/show-list.ts';
+import { listOfNames, shownDescriptor, shownManifests, summaryDescriptor } from './lists/show-list.ts';
 import { shownStatements } from './lists/show-statements.ts';
 import { removePlatforms } from './lists/leave-list.ts';
 import { identityOf } from './manifests.ts';
@@ -134,6 +134,7 @@ export class Images {
         sharedSize,
         nowNano,
         containers: (imageId) => this.#deps.users(imageId).length,
+        descriptor: (image) => summaryDescriptor(this.#context(), image),
         ...(manifests && {
           manifests: (image) =>
             shownManifests(this.#context(), image, {

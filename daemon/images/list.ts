@@ -1,5 +1,5 @@
 import type { Filters } from '../../api/types/requests.ts';
-import type { ImageManifest, ImageSummary } from '../../api/types/image.ts';
+import type { ImageDescriptor, ImageManifest, ImageSummary } from '../../api/types/image.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { filterBool, hasLabel } from '../base/filters.ts';
 import { parseMoment } from '../base/go/moment.ts';
@@ -51,6 +51,8 @@ export function listImages(
     nowNano: bigint;
     /** How many containers are made of an image. */
     containers: (imageId: string) => number;
+    /** What its names mean. */
+    descriptor: (image: ImageRecord) => ImageDescriptor | undefined;
     /** Where they are asked for. */
     manifests?: ((image: ImageRecord) => ImageManifest[]) | undefined;
   },
@@ -76,11 +78,13 @@ export function listImages(
     const names = namesMatching(index, image, patterns);
     const found = names.tags.length + names.digests.length > 0;
     if (tests.every((test) => test(image)) && (patterns.length === 0 || found)) {
+      const descriptor = options.descriptor(image);
       summaries.push({
         ...toSummary(index, image, names, sharedLayers),
         Containers: [image.row.id, ...index.lists.companionsOf(image.row.id)]
           .map((id) => options.containers(id))
           .reduce((sum, count) => sum + count, 0),
+        ...(descriptor && { Descriptor: descriptor }),
         ...(options.manifests && { Manifests: options.manifests(image) }),
       });
     }

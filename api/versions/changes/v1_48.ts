@@ -29,6 +29,14 @@ const descriptor = change({
   response: (body) => editAt(body, [], (image) => without(image, 'Descriptor')),
 });
 
+const descriptorInList = change({
+  id: 'image-list-descriptor',
+  since: 48,
+  routes: ['image.list'],
+  description: 'GET /images/json tells Descriptor, as GET /images/{name}/json does.',
+  response: (body) => editEach(body, (image) => without(image, 'Descriptor')),
+});
+
 const gatewayPriority = change({
   id: 'endpoint-gateway-priority',
   since: 48,
@@ -88,6 +96,7 @@ export const changes = [
   platforms,
   manifests,
   descriptor,
+  descriptorInList,
   gatewayPriority,
   gatewayPriorityInList,
   gatewayPriorityInDiskUsage,

@@ -59,6 +59,17 @@ export function shownDescriptor(
     : shownDescriptorOf(context, list, listed);
 }
 
+/** The same in a list of images: one that is damaged hides no other. */
+export function summaryDescriptor(context: ImageContext, image: ImageRecord): ImageDescriptor | undefined {
+  try {
+    const list = listOfNames(context, image.row.id);
+    return shownDescriptor(context, image, { list, isByPlatform: false });
+  } catch (error) {
+    context.log.warn({ err: error, image: image.row.id }, 'the manifest of an image cannot be told');
+    return undefined;
+  }
+}
+
 /** What a registry's index names, here or not. */
 function shownTold(
   context: ImageContext,

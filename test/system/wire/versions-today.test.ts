@@ -149,7 +149,10 @@ describe.skipIf(onReference)('versions since 1.44', () => {
           ImageData: { Platform: platform, Size: { Unpacked: image.Size }, Containers: [id] },
         },
       ]);
-      expect(listed.find(({ Id }) => Id === image.Id)?.Manifests).toEqual(image.Manifests);
+      expect(listed.find(({ Id }) => Id === image.Id)).toMatchObject({
+        Manifests: image.Manifests,
+        Descriptor: image.Descriptor,
+      });
       for (const path of [
         '/images/busybox/json',
         '/v1.47/images/busybox/json?manifests=1',

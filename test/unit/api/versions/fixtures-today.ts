@@ -90,6 +90,13 @@ export const FIXTURES_OF_TODAY: Readonly<Record<string, readonly Fixture[]>> = {
       older: { Id: 'a' },
     },
   ],
+  'image-list-descriptor': [
+    {
+      kind: 'response',
+      newest: [{ Id: 'a', Descriptor: { mediaType: 'm', digest: 'sha256:b', size: 1 } }],
+      older: [{ Id: 'a' }],
+    },
+  ],
   'endpoint-gateway-priority': [
     {
       kind: 'response',
