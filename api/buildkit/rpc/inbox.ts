@@ -4,6 +4,9 @@ import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { FrameReader } from './framing.ts';
 
+/** What a message that waits takes, however little it carries. */
+const MESSAGE_BYTES = 256;
+
 /**
  * What has come on a stream and was not looked at. Whoever waits is woken once for all that is there to be read: a
  * client that sends 5,000 files sends 15,000 messages, each of them in a frame of its own.
@@ -13,6 +16,7 @@ export class Inbox implements Disposable {
   readonly #reader: FrameReader;
   readonly #forget: () => void;
   #messages: Buffer[] = [];
+  /** With what each message takes besides. */
   #bytes = 0;
   #end: { error?: EngineError } | undefined;
   #waiting: (() => void) | undefined;
@@ -58,7 +62,9 @@ export class Inbox implements Disposable {
       return;
     }
     try {
-      this.#messages.push(...this.#reader.push(piece));
+      const messages = this.#reader.push(piece);
+      this.#messages.push(...messages);
+      this.#bytes += messages.length * MESSAGE_BYTES;
     } catch (error) {
       this.#end = { error: errorOf(error) };
     }
