@@ -84,7 +84,7 @@ export const limits = {
   /** Layers written out at the same time by `save`; each blocks a thread while its client is slow. */
   layerReadersMax: 4,
   /** A layer worker that has worked ends after this time without work and gives its memory back. */
-  layerWorkerIdleMs: 15_000,
+  layerWorkerIdleMs: 5_000,
   /** What of a tree becomes a layer without an overlay: COPY of a program, or of a folder with a few files. */
   composedTreeFilesMax: 1_000,
   composedTreeBytesMax: 16 * 1024 * 1024,

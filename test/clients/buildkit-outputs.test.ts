@@ -153,7 +153,7 @@ describeEngine(
       await must(today(...args, '--output', 'type=image'));
       const { code, err } = await today(...args, '--output', 'type=image,compression=zstd');
       expect(code).toBe(1);
-      expect(err).toContain('compression and oci-mediatypes are of an image that is pushed');
+      expect(err).toContain('compression and force-compression are of an image that is pushed');
     });
 
     test.each(CLIENTS)('%s: a moment for all files', async (name, docker, build) => {
