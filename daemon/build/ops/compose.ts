@@ -8,30 +8,33 @@ import { openTree } from './open-tree.ts';
 import type { FilesWork } from './file-actions/owners.ts';
 import { ownerOf } from './owner.ts';
 import type { OpDeps } from './ports.ts';
-import { findSources } from './sources.ts';
+import { findSources, type FoundSource } from './sources.ts';
+
+/** `found`: its sources, where there is more to do. */
+type ComposedOrNot = { layers: PinnedLayers } | { layers?: undefined; found?: readonly FoundSource[] };
 
 /**
- * The layer of one COPY, without an overlay: what the files come over is only looked at. Undefined where there is more
- * to do than that.
+ * The layer of one COPY, without an overlay: what the files come over is only looked at. None where there is more to
+ * do than that.
  */
 export async function composeFiles(
   deps: OpDeps,
   { actions }: FilesOp,
   { inputs, signal, warn }: Pick<FilesWork, 'inputs' | 'signal' | 'warn'>,
-): Promise<PinnedLayers | undefined> {
+): Promise<ComposedOrNot> {
   const [action] = actions;
   if (actions.length !== 1 || action?.action !== 'copy' || action.keepsParents || !isOfDockerfile(action)) {
-    return undefined;
+    return {};
   }
   // To look for several of them in a tree takes as long as to put them into an overlay.
   if (action.sources.length !== 1) {
-    return undefined;
+    return {};
   }
   const from = inputs[action.from];
   const found = await findSources(deps, from, { sources: action.sources, signal });
   const source = found.length === 1 ? found[0]?.source : undefined;
   if (source === undefined || (action.unpacks && source.kind === 'member' && source.unpacks)) {
-    return undefined;
+    return { found };
   }
   const [base] = inputs;
   await using root = await openReadRoot(deps, openTree(deps, base));
@@ -50,7 +53,8 @@ export async function composeFiles(
     adjust: { exclude: action.exclude, chmod: action.chmod },
   });
   failpoint('build.ops.files');
-  return await deps.layers.compose(layersOfTree(base), files, signal);
+  const layers = await deps.layers.compose(layersOfTree(base), files, signal);
+  return layers === undefined ? { found } : { layers };
 }
 
 /** As COPY leaves it: a client's graph may ask for more. */

@@ -19,13 +19,14 @@ export async function runFiles(
   { inputs, signal, warn }: Pick<FilesWork, 'inputs' | 'signal' | 'warn'>,
 ): Promise<PinnedLayers> {
   const composed = await composeFiles(deps, op, { inputs, signal, warn });
-  if (composed !== undefined) {
-    return composed;
+  if (composed.layers !== undefined) {
+    return composed.layers;
   }
+  const { found } = composed;
   const { actions } = op;
   const [base] = inputs;
   await using root = await openWriteRoot(deps, openTree(deps, base));
-  const work: FilesWork = { deps, view: root.view, inputs, signal, warn };
+  const work: FilesWork = { deps, view: root.view, inputs, signal, warn, ...(found && { found }) };
   for (const action of actions) {
     signal.throwIfAborted();
     switch (action.action) {

@@ -19,6 +19,12 @@ export interface Wanted extends SourceReading {
   sources: readonly string[];
 }
 
+export interface FoundSource {
+  source: Source;
+  /** By which of the paths. */
+  asked: string;
+}
+
 /** How a copy reads its sources. Pure. */
 export function readingOf({ exact, keepsParents }: CopyFiles): SourceReading {
   // `**` of `--parents` alone, as with BuildKit (`IncludePatterns`).
@@ -35,8 +41,8 @@ export async function findSources(
   deps: OpDeps,
   tree: BuildTree | undefined,
   { sources, signal, ...reading }: Wanted & { signal: AbortSignal },
-): Promise<{ source: Source; asked: string }[]> {
-  const found: { source: Source; asked: string }[] = [];
+): Promise<FoundSource[]> {
+  const found: FoundSource[] = [];
   for (const asked of sources) {
     const path = posix.resolve('/', asked);
     const here = await findOne(deps, tree, { path, signal, ...reading });

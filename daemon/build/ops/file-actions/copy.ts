@@ -12,7 +12,8 @@ export async function copy(work: FilesWork, action: CopyFiles): Promise<void> {
   const from = inputs[action.from];
   const isTree = from?.content.kind !== 'files';
   const owner = action.owner === '' ? undefined : await ownerOf(work, action);
-  const found = await findSources(deps, from, { sources: action.sources, signal, ...readingOf(action) });
+  const { sources } = action;
+  const found = work.found ?? (await findSources(deps, from, { sources, signal, ...readingOf(action) }));
   await using read = isTree ? await openReadRoot(deps, openTree(deps, from)) : undefined;
   for (const { source, asked } of found) {
     await placeSource({ ...deps, signal }, view, {

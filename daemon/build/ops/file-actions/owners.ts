@@ -5,6 +5,7 @@ import type { BuildTree } from '../../snapshots/tree.ts';
 import { openTree } from '../open-tree.ts';
 import { ownerOf as ownerIn } from '../owner.ts';
 import type { OpDeps } from '../ports.ts';
+import type { FoundSource } from '../sources.ts';
 
 /** Actions on a tree. */
 export interface FilesWork {
@@ -13,6 +14,8 @@ export interface FilesWork {
   view: FilesView;
   inputs: readonly (BuildTree | undefined)[];
   signal: AbortSignal;
+  /** The sources of the only action, where they were looked for already: that reads them all. */
+  found?: readonly FoundSource[];
   /** Shown with the step. */
   warn: (text: string) => void;
 }
