@@ -17,6 +17,8 @@ const DOCKERFILE = (mark: string): string =>
     'COPY file /made/',
     'FROM busybox',
     'COPY --from=made /made /copied',
+    // Several sources of a stage take an overlay.
+    'COPY --from=made /made/file /made /taken/',
     `RUN --mount=type=cache,target=/cache --mount=type=secret,id=key --mount=from=made,source=/made,target=/made \\`,
     `  cat /made/file /run/secrets/key >/${mark} && echo ${mark} >/cache/log`,
   ].join('\n');
