@@ -77,6 +77,9 @@ needs(
 
   const POINTS = [
     'build.ops.files',
+    'images.build.overlay',
+    'archives.place.begin',
+    'archives.place.times',
     'build.ops.mounts',
     'build.ops.mount',
     'build.ops.secret',
