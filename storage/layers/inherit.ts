@@ -1,7 +1,8 @@
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import { getAttribute, listAttributes, setAttribute } from '../../daemon/base/kernel/files/attributes.ts';
+import { fileStatus } from '../../daemon/base/kernel/files/file-status.ts';
 import * as files from '../../daemon/base/kernel/files/files.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
 import { splitName } from '../tar/names.ts';
@@ -121,18 +122,15 @@ class LowerLayer {
 function copyMetadata(source: number, root: number, path: string): void {
   const target = files.openBytesInRoot(root, path, DIRECTORY_FLAGS);
   try {
-    const stat = fstatSync(source, { bigint: true });
-    files.changeOwner(target, Number(stat.uid), Number(stat.gid));
-    files.changeMode(target, Number(stat.mode & 0o7777n));
+    const { uid, gid, mode, mtime } = fileStatus(source);
+    files.changeOwner(target, uid, gid);
+    files.changeMode(target, mode);
     for (const name of listAttributes(`/proc/self/fd/${source}/.`)) {
       if (attributePolicy(name) === 'apply') {
         setAttribute(target, name, getAttribute(`/proc/self/fd/${source}/.`, name));
       }
     }
-    files.changeTime(target, {
-      seconds: Number(stat.mtimeNs / 1_000_000_000n),
-      nanoseconds: Number(stat.mtimeNs % 1_000_000_000n),
-    });
+    files.changeTime(target, mtime);
   } finally {
     closeSync(target);
   }

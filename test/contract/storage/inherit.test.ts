@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -12,6 +13,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { setAttribute } from '../../../daemon/base/kernel/files/attributes.ts';
+import { changeTime } from '../../../daemon/base/kernel/files/files.ts';
 import { removeTree } from '../../../storage/files/remove/remove-tree.ts';
 import { inheritDirectories } from '../../../storage/layers/inherit.ts';
 import { LayerRig } from '../../support/images/layer-rig.ts';
@@ -75,6 +77,16 @@ describe('directories that a layer only implies', () => {
       'f/x': '755',
       new: '755',
     });
+  });
+
+  test('have its time, also a part of a second before 1970', async () => {
+    const bottom = layer('bottom', { old: 0o755 });
+    const directory = openSync(path.join(bottom, 'old'), 'r');
+    changeTime(directory, { seconds: -2, nanoseconds: 250_000_000 });
+    closeSync(directory);
+    const top = layer('top', { old: 0o755 });
+    await inheritDirectories(top, [bottom], ['old']);
+    expect(statSync(path.join(top, 'old'), { bigint: true }).mtimeNs).toBe(-1_750_000_000n);
   });
 
   test('class 13: are looked up once each, however deep they lie, and others get their turn', async () => {
