@@ -26,10 +26,6 @@ export async function composeFiles(
   if (actions.length !== 1 || action?.action !== 'copy' || action.keepsParents || !isOfDockerfile(action)) {
     return {};
   }
-  // To look for several of them in a tree takes as long as to put them into an overlay.
-  if (action.sources.length !== 1) {
-    return {};
-  }
   const from = inputs[action.from];
   const found = await findSources(deps, from, { sources: action.sources, signal });
   const source = found.length === 1 ? found[0]?.source : undefined;

@@ -276,8 +276,8 @@ function isSameDevice({ device: a }: SentStat, { device: b }: SentStat): boolean
 }
 
 /**
- * Without capabilities: BuildKit sets the owner after them, by which they are lost. All its fields stand here, as
- * objects that are put together of others take three times as long.
+ * Without capabilities: BuildKit sets the owner after them, by which they are lost. All its fields stand here, as an
+ * object that is put together of others takes longer, and there is one for each file.
  */
 function memberOf(
   stat: SentStat,

@@ -10,6 +10,8 @@ import { attestationsIn } from '../lists/attestations.ts';
 import { platformOf } from '../manifests.ts';
 import { listedAs, type Chosen } from './chosen.ts';
 
+const NANOS_PER_SECOND = 1_000_000_000n;
+
 /**
  * What was chosen as `docker save` writes it since 25: an OCI layout, layers as the plain tars that they are, with the
  * documents of older engines. These have of each list the image that its names mean; layers' own configurations, which
@@ -71,12 +73,8 @@ function ociImage(context: ImageContext, image: ImageRecord, { list, isAlone }: 
     descriptorAnnotations: annotationMap(annotations?.descriptor),
     statements: (digest) => imageStatements({ attestations, platform }, { names: list?.names ?? [], digest }),
     ...(list === undefined && {
-      mtime: secondsOf(image.config.created),
+      mtime: Math.max(0, Number(image.row.createdNano / NANOS_PER_SECOND)),
       layerConfigs: layerConfigs(image.row.config, chainIds(image.config.diffIds)),
     }),
   };
-}
-
-function secondsOf(created: string | undefined): number {
-  return created === undefined ? 0 : Math.max(0, Date.parse(created) / 1000);
 }

@@ -16,8 +16,7 @@ export interface GatheredFiles extends Disposable {
 
 /**
  * Files of a tree with their contents in one file without a name, below `directory`; others are that already. Throws
- * for more than `limits.composedTreeBytesMax`, or `composedTreeFilesMax`: written twice that takes longer than an
- * overlay does.
+ * for more than `limits.composedTreeBytesMax`, or `composedTreeFilesMax`: they are written once more for it.
  */
 export function gatherFiles(
   { directory, files }: { directory: string; files: PlaceRequest },

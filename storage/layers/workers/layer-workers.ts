@@ -53,7 +53,7 @@ export class LayerWorkers implements AsyncDisposable {
 
   /**
    * So many files are on their way to `compose`: the thread that will help is started while they come, as starting it
-   * takes half as long as they take to be made.
+   * takes 0.1 s.
    */
   expectFiles(count: number): void {
     if (count >= HELPED_FILES_MIN) {
